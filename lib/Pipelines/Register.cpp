@@ -1,0 +1,21 @@
+//===- Register.cpp - dialects and passes of the compiler -----------------===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tsp/Pipelines/Register.h"
+#include "tsp/Dialect/TSP/IR/TspDialect.h"
+
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/InitAllPasses.h"
+
+void tsp::registerDialects(mlir::DialectRegistry &registry) {
+  mlir::registerAllDialects(registry);
+  mlir::registerAllExtensions(registry);
+  registry.insert<tsp::TspDialect>();
+}
+
+void tsp::registerPasses() { mlir::registerAllPasses(); }
