@@ -34,4 +34,129 @@ def Tsp_CombineAttr : EnumAttr<Tsp_Dialect, Tsp_CombineKind, "combine"> {
   let assemblyFormat = "`<` $value `>`";
 }
 
+def Tsp_Layout : I32EnumAttr<"Layout", "which chunks of a dim a rank holds", [
+      I32EnumAttrCase<"Contiguous", 0, "contiguous">,
+      I32EnumAttrCase<"Zigzag", 1, "zigzag">]> {
+  let genSpecializedAttr = 0;
+  let cppNamespace = "::tsp";
+}
+
+def Tsp_LayoutAttr : EnumAttr<Tsp_Dialect, Tsp_Layout, "layout"> {
+  let summary = "Which chunks of a sharded dim a rank holds.";
+  let description = [{
+    For a dim of `total` elements over D ranks:
+
+    - `contiguous` with unit u: chunk c = ceil(total / (D u)) u; rank r holds
+      elements [r c, (r+1) c), cut at `total`.
+    - `zigzag`: chunk c = ceil(total / 2D); rank r holds chunk r and then chunk
+      2D-1-r, which balances causal attention.
+
+    A local value always has the full chunk size; what lies past `total` is
+    padding, whose content is undefined (zero for arguments).
+
+    ```
+    total = 8, D = 2      rank 0        rank 1
+    contiguous            0 1 2 3       4 5 6 7
+    zigzag                0 1 6 7       2 3 4 5
+    ```
+  }];
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def Tsp_Schedule : I32EnumAttr<"Schedule", "how a fold moves its parts", [
+      I32EnumAttrCase<"Broadcast", 0, "broadcast">,
+      I32EnumAttrCase<"Ring", 1, "ring">,
+      I32EnumAttrCase<"Gather", 2, "gather">]> {
+  let genSpecializedAttr = 0;
+  let cppNamespace = "::tsp";
+}
+
+def Tsp_ScheduleAttr : EnumAttr<Tsp_Dialect, Tsp_Schedule, "schedule"> {
+  let summary = "How a fold moves the parts of its weights.";
+  let description = [{
+    ```
+    D = 3        broadcast              ring                    gather
+    step 0       all work on part 0     rank r works on r       all parts at once,
+    step 1       all work on part 1     ... on r-1 mod 3        then the steps
+    step 2       all work on part 2     ... on r-2 mod 3        without transfers
+    ```
+    Under `broadcast` and `gather` every rank works on the same part, so the
+    body may hold collectives over the axis. Under `ring` it may not.
+  }];
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def Tsp_MeshAttr : AttrDef<Tsp_Dialect, "Mesh"> {
+  let mnemonic = "mesh";
+  let summary = "Named axes of the mesh of ranks, major to minor.";
+  let description = [{
+    Set on the module as `tsp.mesh`. Rank number = row-major coordinate.
+    Example: `#tsp.mesh<["d", "t"] sizes [2, 4]>` has 8 ranks.
+  }];
+  let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$axes,
+                        ArrayRefParameter<"int64_t">:$sizes);
+  let assemblyFormat = "`<` `[` $axes `]` `sizes` `[` $sizes `]` `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Size of the axis named `axis`; 0 when the mesh has no such axis.
+    int64_t getAxisSize(llvm::StringRef axis) const;
+    /// Number of the axis named `axis`; -1 when the mesh has no such axis.
+    int64_t getAxisIndex(llvm::StringRef axis) const;
+    /// Number of ranks of the whole mesh.
+    int64_t getNumRanks() const;
+  }];
+}
+
+def Tsp_DimAttr : AttrDef<Tsp_Dialect, "Dim"> {
+  let mnemonic = "dim";
+  let summary = "How one dim of a value is split over the mesh.";
+  let description = [{
+    `axes` (major to minor; empty = whole on every rank), the layout and the
+    unit that chunks are a multiple of (see `#tsp.layout`).
+    Example: `#tsp.dim<["t"]>`, `#tsp.dim<["t"], unit = 64>`,
+    `#tsp.dim<["t"], layout = zigzag>`, `#tsp.dim<[]>`.
+  }];
+  let parameters = (ins
+      OptionalArrayRefParameter<"::mlir::StringAttr">:$axes,
+      DefaultValuedParameter<"int64_t", "1">:$unit,
+      DefaultValuedParameter<"::tsp::Layout", "::tsp::Layout::Contiguous">:$layout);
+  let assemblyFormat = [{
+    `<` `[` (`]`) : ($axes^ `]`)? (`,` `unit` `=` $unit^)? (`,` `layout` `=` $layout^)? `>`
+  }];
+  let extraClassDeclaration = [{
+    bool isSharded() const { return !getAxes().empty(); }
+  }];
+}
+
+def Tsp_PlacementAttr : AttrDef<Tsp_Dialect, "Placement"> {
+  let mnemonic = "placement";
+  let summary = "Where the elements of a value live on the mesh.";
+  let description = [{
+    One `#tsp.dim` for each dim. On each axis of `partial` the value of a rank
+    is a summand (by `combine`) of the true value; on every other axis that no
+    dim uses it is replicated.
+    Example: `#tsp.placement<[#tsp.dim<[]>, #tsp.dim<["t"]>]>`,
+    `#tsp.placement<[#tsp.dim<[]>], partial = ["t"], combine = sum>`.
+  }];
+  let parameters = (ins
+      OptionalArrayRefParameter<"::tsp::DimAttr">:$dims,
+      OptionalArrayRefParameter<"::mlir::StringAttr">:$partial,
+      DefaultValuedParameter<"::tsp::CombineKind", "::tsp::CombineKind::Sum">:$combine);
+  let assemblyFormat = [{
+    `<` `[` (`]`) : ($dims^ `]`)? (`,` `partial` `=` `[` $partial^ `]`)?
+    (`,` `combine` `=` $combine^)? `>`
+  }];
+}
+
+def Tsp_ConcatAttr : AttrDef<Tsp_Dialect, "Concat"> {
+  let mnemonic = "concat";
+  let summary = "A result of a fold that keeps the folded dim.";
+  let description = [{
+    The slices that the steps yield stand one after the other along `dim`, by
+    part number. Example: `#tsp.concat<2>`.
+  }];
+  let parameters = (ins "int64_t":$dim);
+  let assemblyFormat = "`<` $dim `>`";
+}
+
 #endif // TSP_ATTRS_TD

@@ -25,6 +25,9 @@
 #define GET_ATTRDEF_CLASSES
 #include "tsp/Dialect/TSP/IR/TspAttrs.h.inc"
 
+#define GET_TYPEDEF_CLASSES
+#include "tsp/Dialect/TSP/IR/TspTypes.h.inc"
+
 #define GET_OP_CLASSES
 #include "tsp/Dialect/TSP/IR/TspOps.h.inc"
 

@@ -22,6 +22,7 @@ def Tsp_Dialect : Dialect {
     part of one rank and communication is explicit.
   }];
   let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
   
 }
 

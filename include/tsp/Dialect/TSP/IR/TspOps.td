@@ -1,4 +1,4 @@
-//===- TspOps.td - the tsp dialect --------------------------*- tablegen -*-===//
+//===- TspOps.td - operations of the tsp dialect --------------------- *- tablegen -*-===//
 //
 // Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,7 +8,9 @@
 #ifndef TSP_OPS_TD
 #define TSP_OPS_TD
 
-include "tsp/Dialect/TSP/IR/TspDialect.td"
-include "tsp/Dialect/TSP/IR/TspAttrs.td"
+include "tsp/Dialect/TSP/IR/TspComputeOps.td"
+include "tsp/Dialect/TSP/IR/TspCollectiveOps.td"
+include "tsp/Dialect/TSP/IR/TspFoldOps.td"
+include "tsp/Dialect/TSP/IR/TspHostOps.td"
 
 #endif // TSP_OPS_TD

@@ -1,0 +1,89 @@
+//===- TspFoldOps.td - folds over sharded weights ------------------ *- tablegen -*-===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TSP_FOLD_OPS_TD
+#define TSP_FOLD_OPS_TD
+
+include "tsp/Dialect/TSP/IR/TspBase.td"
+
+def Tsp_FoldOp : Tsp_Op<"fold", [RecursiveMemoryEffects,
+    SingleBlockImplicitTerminator<"::tsp::YieldOp">]> {
+  let summary = "Runs the parts of a sharded weight dim one after the other.";
+  let description = [{
+    Each of `parts` is this rank's shard of a weight; dim `part_dims[p]` of it,
+    `part_totals[p]` elements in all, is stored in even contiguous chunks over
+    `axis`. Step g of `steps` fetches the interval
+    [part_starts[p] + g part_sizes[p], ... + part_sizes[p]) of every part and
+    runs the body on it. Block arguments: the part number g (tensor<i32>), then
+    the fetched parts. What the body yields becomes the results, one attribute
+    of `combines` each: `#tsp.combine<sum>` adds over the steps (16-bit types in
+    f32, cast once), `#tsp.concat<d>` puts slice g at position g along d.
+
+    ```
+    y = fold over f: for g in 0..D: y += act(x Wg[:, g]) Wd[g, :]
+    ```
+    Under schedule `ring`, rank r runs part (r - i) mod D at step i; the block
+    argument is the part number, so bodies need not know the schedule.
+
+    Constraints: (fold_c1) parts, part_dims, part_sizes, part_starts and
+    part_totals have equal counts. (fold_c2) under `ring` each part is one
+    chunk a step (part_sizes[p] D = part_totals[p], steps = D, starts 0) and the
+    body holds no collective over `axis`. (fold_c3) yielded types fit the
+    results.
+
+    Made by the partitioner; gone after the schedule phase.
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$parts, StrAttr:$axis,
+      I64Attr:$steps, DenseI64ArrayAttr:$part_dims, DenseI64ArrayAttr:$part_sizes,
+      DenseI64ArrayAttr:$part_starts, DenseI64ArrayAttr:$part_totals,
+      ArrayAttr:$combines, OptionalAttr<Tsp_ScheduleAttr>:$schedule,
+      DefaultValuedAttr<I64Attr, "1">:$prefetch);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    `(` $parts `)` attr-dict-with-keyword `:` functional-type($parts, $results) $body
+  }];
+  let hasVerifier = 1;
+}
+
+def Tsp_FoldLoopOp : Tsp_Op<"fold_loop", [RecursiveMemoryEffects, AttrSizedOperandSegments,
+    SingleBlockImplicitTerminator<"::tsp::YieldOp">]> {
+  let summary = "A fold as a loop: streamed parts and carried values.";
+  let description = [{
+    As `tsp.fold`, but results are carried values: block arguments are the part
+    number, the fetched parts, then the carried values; the body yields their
+    next values. `prefetch` n keeps n parts in flight beside the one in use:
+    n + 1 buffers a part.
+
+    Constraints: (fold_loop_c1) as fold_c1 and fold_c2. (fold_loop_c2) inits,
+    block arguments, yielded values and results have equal types.
+
+    Made by the schedule phase; lives until host code is made.
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$parts, Variadic<AnyRankedTensor>:$inits,
+      StrAttr:$axis, I64Attr:$steps, DenseI64ArrayAttr:$part_dims,
+      DenseI64ArrayAttr:$part_sizes, DenseI64ArrayAttr:$part_starts,
+      DenseI64ArrayAttr:$part_totals, Tsp_ScheduleAttr:$schedule,
+      DefaultValuedAttr<I64Attr, "1">:$prefetch);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    `(` $parts `:` type($parts) `)` (`iter` `(` $inits^ `:` type($inits) `)`)?
+    attr-dict-with-keyword (`->` type($results)^)? $body
+  }];
+  let hasVerifier = 1;
+}
+
+def Tsp_YieldOp : Tsp_Op<"yield", [Pure, Terminator, ReturnLike,
+    ParentOneOf<["::tsp::FoldOp", "::tsp::FoldLoopOp"]>]> {
+  let summary = "Ends the body of a fold.";
+  let arguments = (ins Variadic<AnyRankedTensor>:$values);
+  let builders = [OpBuilder<(ins), [{ }]>];
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+}
+
+#endif // TSP_FOLD_OPS_TD
