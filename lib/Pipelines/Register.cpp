@@ -7,6 +7,8 @@
 
 #include "tsp/Pipelines/Register.h"
 #include "tsp/Dialect/TSP/IR/TspDialect.h"
+#include "tsp/Kernels/Kernels.h"
+#include "tsp/Kernels/Passes.h"
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -18,4 +20,12 @@ void tsp::registerDialects(mlir::DialectRegistry &registry) {
   registry.insert<tsp::TspDialect>();
 }
 
-void tsp::registerPasses() { mlir::registerAllPasses(); }
+void tsp::registerPasses() {
+  mlir::registerAllPasses();
+  registerTspKernelsPasses();
+  mlir::PassPipelineRegistration<>(
+      "tsp-kernel-pipeline", "Takes kernels from tensors to LLVM functions",
+      [](mlir::OpPassManager &manager) {
+        buildKernelPipeline(manager, KernelOptions());
+      });
+}

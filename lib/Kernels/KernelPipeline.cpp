@@ -1,0 +1,18 @@
+//===- KernelPipeline.cpp - from kernels on tensors to LLVM ---------------===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tsp/Kernels/Kernels.h"
+#include "tsp/Kernels/Passes.h"
+
+#include "mlir/Pass/PassManager.h"
+
+using namespace mlir;
+
+void tsp::buildKernelPipeline(OpPassManager &manager,
+                              const KernelOptions &options) {
+  manager.addPass(createFinalizeKernels());
+}
