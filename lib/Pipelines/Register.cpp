@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "tsp/Pipelines/Register.h"
+#include "tsp/Dialect/Sdy/IR/SdyDialect.h"
+#include "tsp/Dialect/StableHLO/IR/StableHLODialect.h"
 #include "tsp/Dialect/TSP/IR/TspDialect.h"
 #include "tsp/Kernels/Kernels.h"
 #include "tsp/Kernels/Passes.h"
@@ -17,7 +19,8 @@
 void tsp::registerDialects(mlir::DialectRegistry &registry) {
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
-  registry.insert<tsp::TspDialect>();
+  registry.insert<tsp::TspDialect, stablehlo::StableHLODialect,
+                  chlo::CHLODialect, sdy::SdyDialect>();
 }
 
 void tsp::registerPasses() {

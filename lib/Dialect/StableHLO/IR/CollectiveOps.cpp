@@ -1,0 +1,18 @@
+//===- CollectiveOps.cpp - StableHLO ops between devices ------------------===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AssemblyDirectives.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+
+using namespace mlir;
+using namespace tsp;
+using namespace tsp::stablehlo;
+
+#define GET_OP_CLASSES
+#include "tsp/Dialect/StableHLO/IR/CollectiveOps.cpp.inc"
