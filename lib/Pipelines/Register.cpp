@@ -11,6 +11,8 @@
 #include "tsp/Dialect/TSP/IR/TspDialect.h"
 #include "tsp/Kernels/Kernels.h"
 #include "tsp/Kernels/Passes.h"
+#include "tsp/Sharding/Passes.h"
+#include "tsp/Sharding/ShardingRule.h"
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -21,11 +23,13 @@ void tsp::registerDialects(mlir::DialectRegistry &registry) {
   mlir::registerAllExtensions(registry);
   registry.insert<tsp::TspDialect, stablehlo::StableHLODialect,
                   chlo::CHLODialect, sdy::SdyDialect>();
+  registerShardingRules(registry);
 }
 
 void tsp::registerPasses() {
   mlir::registerAllPasses();
   registerTspKernelsPasses();
+  registerTspShardingPasses();
   mlir::PassPipelineRegistration<>(
       "tsp-kernel-pipeline", "Takes kernels from tensors to LLVM functions",
       [](mlir::OpPassManager &manager) {

@@ -113,15 +113,21 @@ def Tsp_DimAttr : AttrDef<Tsp_Dialect, "Dim"> {
   let description = [{
     `axes` (major to minor; empty = whole on every rank), the layout and the
     unit that chunks are a multiple of (see `#tsp.layout`).
+    A dim with `fold` is folded over that axis: a value inside the body of the
+    fold holds one of `steps` equal parts.
     Example: `#tsp.dim<["t"]>`, `#tsp.dim<["t"], unit = 64>`,
+    `#tsp.dim<[], fold = "t", steps = 4>`,
     `#tsp.dim<["t"], layout = zigzag>`, `#tsp.dim<[]>`.
   }];
   let parameters = (ins
       OptionalArrayRefParameter<"::mlir::StringAttr">:$axes,
       DefaultValuedParameter<"int64_t", "1">:$unit,
-      DefaultValuedParameter<"::tsp::Layout", "::tsp::Layout::Contiguous">:$layout);
+      DefaultValuedParameter<"::tsp::Layout", "::tsp::Layout::Contiguous">:$layout,
+      OptionalParameter<"::mlir::StringAttr">:$fold,
+      DefaultValuedParameter<"int64_t", "0">:$steps);
   let assemblyFormat = [{
-    `<` `[` (`]`) : ($axes^ `]`)? (`,` `unit` `=` $unit^)? (`,` `layout` `=` $layout^)? `>`
+    `<` `[` (`]`) : ($axes^ `]`)? (`,` `unit` `=` $unit^)? (`,` `layout` `=` $layout^)?
+    (`,` `fold` `=` $fold^)? (`,` `steps` `=` $steps^)? `>`
   }];
   let extraClassDeclaration = [{
     bool isSharded() const { return !getAxes().empty(); }

@@ -28,18 +28,7 @@ class Tsp_CollectiveOp<string mnemonic, list<Trait> traits = []>
   let hasVerifier = 1;
 }
 
-class Tsp_DimCollectiveOp<string mnemonic> : Tsp_CollectiveOp<mnemonic> {
-  code dimAccessors = [{
-    /// The split of the dim as one attribute.
-    ::tsp::DimAttr getDimSharding() {
-      auto axis = getAxisAttr();
-      return ::tsp::DimAttr::get(getContext(), {axis}, getUnit(), getLayout());
-    }
-  }];
-  let extraClassDeclaration = dimAccessors;
-}
-
-def Tsp_AllGatherOp : Tsp_DimCollectiveOp<"all_gather"> {
+def Tsp_AllGatherOp : Tsp_CollectiveOp<"all_gather"> {
   let summary = "Every rank gets the whole of a sharded dim.";
   let description = [{
     The result has `total` elements along `dim`, in natural order and without
@@ -58,7 +47,7 @@ def Tsp_AllGatherOp : Tsp_DimCollectiveOp<"all_gather"> {
   let assemblyFormat = "$input attr-dict `:` functional-type($input, $result)";
 }
 
-def Tsp_ReduceScatterOp : Tsp_DimCollectiveOp<"reduce_scatter"> {
+def Tsp_ReduceScatterOp : Tsp_CollectiveOp<"reduce_scatter"> {
   let summary = "Combines partial values; each rank keeps its shard of a dim.";
   let description = [{
     ```

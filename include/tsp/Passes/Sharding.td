@@ -1,0 +1,45 @@
+//===- Sharding.td - passes from one program to that of a rank -*- tablegen -*-===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TSP_PASSES_SHARDING_TD
+#define TSP_PASSES_SHARDING_TD
+
+include "mlir/Pass/PassBase.td"
+
+def TspPartition : Pass<"tsp-partition", "mlir::ModuleOp"> {
+  let summary = "Turns the program of all ranks into the program of one.";
+  let description = [{
+    Finds the role of every dim by dataflow (batch, token, head, ffn, vocab),
+    seeds the placements of the arguments by the strategy, chooses op by op what
+    moves the fewest bytes, and writes the local program: local types, masks,
+    true positions, collectives, and a `tsp.fold` wherever an axis would have
+    to shard both the tokens and a weight. The mesh is the module's `tsp.mesh`.
+
+    ```
+    // mesh t = 4, strategy tsp: x is sharded by tokens, w and u by f
+    %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+        : (tensor<8x6xf32>, tensor<6x12xf32>) -> tensor<8x12xf32>
+    %a = stablehlo.tanh %y : tensor<8x12xf32>
+    %z = stablehlo.dot_general %a, %u, contracting_dims = [1] x [0]
+        : (tensor<8x12xf32>, tensor<12x6xf32>) -> tensor<8x6xf32>
+    // becomes
+    %z = tsp.fold(%w, %u) ... : (tensor<6x3xf32>, tensor<3x6xf32>) -> tensor<2x6xf32> {
+    ^bb0(%g: tensor<i32>, %wp: tensor<6x3xf32>, %up: tensor<3x6xf32>):
+      // the same three ops on %x: tensor<2x6xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"strategy", "strategy", "std::string", "\"none\"",
+           "how the mesh axes are used: none, tp, tsp, data, each with @AXIS, "
+           "joined by commas">,
+    Option<"remarks", "remarks", "bool", "false", "explain the placements">,
+  ];
+  let dependentDialects = ["::tsp::TspDialect", "::tsp::stablehlo::StableHLODialect"];
+}
+
+#endif // TSP_PASSES_SHARDING_TD

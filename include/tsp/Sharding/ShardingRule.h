@@ -1,0 +1,98 @@
+//===- ShardingRule.h - what an op lets the partitioner do ------*- C++ -*-===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TSP_SHARDING_SHARDINGRULE_H
+#define TSP_SHARDING_SHARDINGRULE_H
+
+#include "tsp/Sharding/Placement.h"
+
+namespace tsp {
+
+/// What sharding a factor of an op means.
+enum class FactorKind {
+  /// Parts are independent.
+  Parallel,
+  /// Parts give partial results, combined by the rule's `combine`.
+  Reduce,
+  /// The factor must be whole on every rank.
+  Whole,
+  /// The op's `localize` handles a sharded factor, with its communication.
+  Special,
+};
+
+struct Factor {
+  int64_t size;
+  FactorKind kind;
+  /// Only an even split is understood.
+  bool evenOnly = false;
+};
+
+/// The factors of an op and, for each dim of each operand and result, the
+/// factors that make it up, major to minor. Dims of size 1 may have none.
+/// (The idea of rules as data is Shardy's.)
+struct ShardingRule {
+  using DimFactors = llvm::SmallVector<int, 2>;
+  using ValueFactors = llvm::SmallVector<DimFactors>;
+
+  llvm::SmallVector<Factor> factors;
+  llvm::SmallVector<ValueFactors> operands, results;
+  CombineKind combine = CombineKind::Sum;
+
+  int addFactor(int64_t size, FactorKind kind) {
+    factors.push_back({size, kind});
+    return factors.size() - 1;
+  }
+  /// The first factor of a dim whose size is not 1, or -1: the one along which
+  /// the dim can be sharded.
+  int majorFactor(const DimFactors &dim) const {
+    for (int f : dim)
+      if (factors[f].size != 1)
+        return f;
+    return -1;
+  }
+  /// Product of the sizes of the factors of a dim after its major one.
+  int64_t minorSize(const DimFactors &dim) const;
+};
+
+/// A DimShard a factor, in elements of the factor.
+using Assignment = llvm::SmallVector<DimShard>;
+
+/// The placement of a value under an assignment.
+Placement placementOf(const ShardingRule &rule,
+                      const ShardingRule::ValueFactors &value,
+                      const Assignment &assignment);
+
+/// What an op needs to build its local form.
+struct LocalContext {
+  mlir::OpBuilder &builder;
+  MeshAttr mesh;
+  const ShardingRule &rule;
+  const Assignment &assignment;
+  /// Local operands, placed as the assignment says.
+  llvm::ArrayRef<mlir::Value> operands;
+  /// Local types of the results before partial ones are combined.
+  llvm::SmallVector<mlir::RankedTensorType> resultTypes;
+  /// Number of the part inside a fold (tensor<i32>); null outside.
+  mlir::Value part;
+
+  /// First element of this rank's (or part's) interval of factor `f`, times
+  /// `scale`, as tensor<i32>; null when the factor is whole.
+  mlir::Value offsetOf(mlir::Location loc, int f, int64_t scale = 1);
+};
+
+/// Local form of an op: a clone on local operands with local result types.
+mlir::FailureOr<llvm::SmallVector<mlir::Value>>
+localizeByClone(mlir::Operation *op, LocalContext &context);
+
+/// Attaches the rules of StableHLO, CHLO and tsp ops.
+void registerShardingRules(mlir::DialectRegistry &registry);
+
+} // namespace tsp
+
+#include "tsp/Sharding/ShardingRuleInterface.h.inc"
+
+#endif // TSP_SHARDING_SHARDINGRULE_H

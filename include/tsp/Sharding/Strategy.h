@@ -1,0 +1,74 @@
+//===- Strategy.h - strategies are seeds ------------------------*- C++ -*-===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TSP_SHARDING_STRATEGY_H
+#define TSP_SHARDING_STRATEGY_H
+
+#include "tsp/Sharding/DimClasses.h"
+
+namespace tsp {
+
+/// What a class of dims is in a transformer, found by dataflow.
+enum class Role { None, Batch, Token, Head, Ffn, Vocab };
+llvm::StringRef roleName(Role role);
+
+/// One item of `--strategy`: how a mesh axis is used.
+struct StrategyItem {
+  /// `tp`: heads, FFN columns and vocabulary sharded, in whole units.
+  /// `tsp`: tokens sharded; heads, FFN columns and vocabulary stored sharded
+  /// and folded. `data`: the batch sharded.
+  enum Kind { TP, TSP, Data } kind;
+  int axis;
+};
+
+/// Reads `none`, `tp`, `tsp@t`, `data@d,tsp@t`, ...; without `@` the only mesh
+/// axis of a size over 1 is meant. Reports what is wrong and what is known.
+mlir::FailureOr<llvm::SmallVector<StrategyItem>>
+parseStrategy(llvm::StringRef text, MeshAttr mesh,
+              llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+
+/// What a strategy says of one function: where arguments live, where tokens
+/// are wanted, and what is folded.
+class Seeds {
+public:
+  Seeds(mlir::func::FuncOp func, MeshAttr mesh, llvm::ArrayRef<StrategyItem> items);
+
+  /// Placement of argument `i`.
+  const Placement &argument(unsigned i) const { return arguments[i]; }
+  /// Overrides it: a parameter or state that another entry has placed.
+  void setArgument(unsigned i, const Placement &placement) { arguments[i] = placement; }
+  /// Mesh axis on which the dim should be sharded when nothing else decides;
+  /// -1 when none.
+  int wantedAxis(mlir::Value value, int64_t dim);
+  /// Steps of a fold of the dim over `axis`; 0 when it is not to be folded.
+  int64_t foldSteps(mlir::Value value, int64_t dim, int axis);
+  /// Whether the value is computed from parameters and constants alone.
+  bool isWeight(mlir::Value value) const { return weights.contains(value); }
+  Role roleOf(mlir::Value value, int64_t dim);
+
+private:
+  void findWeights(mlir::func::FuncOp func);
+  void findRoles(mlir::func::FuncOp func);
+  void placeArguments(mlir::func::FuncOp func, llvm::ArrayRef<StrategyItem> items);
+
+  MeshAttr mesh;
+  DimClasses classes;
+  llvm::DenseSet<mlir::Value> weights;
+  llvm::DenseMap<int, Role> roles;
+  llvm::SmallVector<Placement> arguments;
+  /// Axis by role; -1 when the strategy leaves the role alone.
+  int tokenAxis = -1, batchAxis = -1, foldAxis = -1;
+};
+
+/// Steps of a fold of `units` whole units over `ranks`: the least divisor of
+/// units that is not below min(ranks, units), so that all steps are equal; 1
+/// when that is over four times the ranks.
+int64_t stepsOf(int64_t units, int64_t ranks);
+
+} // namespace tsp
+
+#endif // TSP_SHARDING_STRATEGY_H

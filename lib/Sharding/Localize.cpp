@@ -1,0 +1,341 @@
+//===- Localize.cpp - the program of one rank -----------------------------===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Localize.h"
+#include "LocalOps.h"
+#include "tsp/Dialect/StableHLO/IR/StableHLODialect.h"
+
+#include "mlir/Transforms/RegionUtils.h"
+
+using namespace mlir;
+using namespace tsp;
+
+static RankedTensorType typeOf(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+LogicalResult Localizer::run(func::FuncOp global, func::FuncOp local) {
+  Block *entry = local.addEntryBlock();
+  Scope scope(nullptr, local.getContext(), entry);
+  for (auto [from, to] : llvm::zip(global.getArguments(), local.getArguments())) {
+    to.setLoc(from.getLoc());
+    scope.values[from] = {to, plan.placement(from)};
+  }
+  return emitBlock(global.getBody().front(), scope);
+}
+
+const Localizer::Placed *Localizer::lookup(Value value, const Scope &scope) const {
+  for (const Scope *s = &scope; s; s = s->parent)
+    if (auto it = s->values.find(value); it != s->values.end())
+      return &it->second;
+  return nullptr;
+}
+
+Value Localizer::get(Value value, const Placement &want, Scope &scope, Operation *user) {
+  std::vector<int64_t> key;
+  for (const DimShard &dim : want.dims)
+    key.insert(key.end(), {dim.axis, dim.chunk, dim.fold, dim.steps});
+  Value &known = scope.moved[{value.getAsOpaquePointer(), key}];
+  if (known)
+    return known;
+  Location loc = value.getLoc();
+  auto own = scope.values.find(value);
+  if (own != scope.values.end() && own->second.placement == want && !own->second.partial)
+    return known = own->second.value;
+  if (Plan::isRematerialized(value))
+    return known = materialize(value, want, scope, user);
+  const Placed *placed = lookup(value, scope);
+  if (!placed || placed->partial) {
+    user->emitOpError("needs a value before the fold that makes it has ended; this "
+                      "dataflow cannot be folded: use strategy tp, or mark the weight as "
+                      "an input so that it is not folded")
+            .attachNote(loc)
+        << "the value";
+    return nullptr;
+  }
+  // A broadcast is cheaper made than moved.
+  if (auto broadcast = value.getDefiningOp<stablehlo::BroadcastInDimOp>();
+      broadcast && placed->placement != want && lookup(broadcast.getOperand(), scope))
+    return known = materialize(value, want, scope, user);
+  if (own != scope.values.end())
+    return known = reshard(scope.builder, loc, own->second.value, typeOf(value),
+                           own->second.placement, want, mesh, scope.part);
+  // From outside: a fold's part is streamed in, the rest is moved outside.
+  int d = want.foldedDim();
+  if (d < 0)
+    return known = get(value, want, *scope.parent, user);
+  Placement outside = want;
+  bool streamed = placed->placement.dims[d].axis == want.dims[d].fold;
+  outside.dims[d] = streamed ? placed->placement.dims[d] : DimShard();
+  Value whole = get(value, outside, *scope.parent, user);
+  if (!whole)
+    return nullptr;
+  if (streamed)
+    return known = addPart(whole, d, typeOf(value).getDimSize(d), scope);
+  int64_t size = typeOf(value).getDimSize(d) / want.dims[d].steps;
+  return known = sliceAt(scope.builder, loc, whole, d,
+                         multiplyI32(scope.builder, loc, scope.part, size), size);
+}
+
+Value Localizer::materialize(Value value, const Placement &want, Scope &scope, Operation *user) {
+  Operation *op = value.getDefiningOp();
+  auto rules = cast<ShardingRuleOpInterface>(op);
+  ShardingRule rule = rules.getShardingRule();
+  Assignment assignment(rule.factors.size());
+  for (auto [dim, factors] : llvm::zip(want.dims, rule.results[0]))
+    if (int f = rule.majorFactor(factors); f >= 0)
+      assignment[f] = dim;
+  SmallVector<Value> operands;
+  for (auto [operand, dims] : llvm::zip(op->getOperands(), rule.operands)) {
+    operands.push_back(get(operand, placementOf(rule, dims, assignment), scope, user));
+    if (!operands.back())
+      return nullptr;
+  }
+  LocalContext context{scope.builder, mesh,      rule, assignment, operands,
+                       {localType(typeOf(value), want)}, scope.part};
+  auto results = rules.localize(context);
+  return failed(results) ? nullptr : results->front();
+}
+
+Value Localizer::addPart(Value shard, int64_t dim, int64_t total, Scope &scope) {
+  SmallVector<int64_t> shape(typeOf(shard).getShape());
+  int64_t size = total / plan.foldStepCount(scope.fold);
+  shape[dim] = size;
+  scope.parts.push_back(shard);
+  scope.partDims.push_back(dim);
+  scope.partSizes.push_back(size);
+  scope.partTotals.push_back(total);
+  return scope.builder.getBlock()->addArgument(
+      RankedTensorType::get(shape, typeOf(shard).getElementType()), shard.getLoc());
+}
+
+LogicalResult Localizer::emitOp(Operation *op, Scope &scope) {
+  if (isa<stablehlo::WhileOp>(op))
+    return emitWhile(op, scope);
+  if (isa<stablehlo::CaseOp>(op))
+    return emitCase(op, scope);
+  if (auto ret = dyn_cast<func::ReturnOp>(op))
+    return emitReturn(ret, scope);
+  const OpPlan &opPlan = plan.op(op);
+  SmallVector<Value> operands;
+  for (auto [operand, placement] : llvm::zip(op->getOperands(), opPlan.operands)) {
+    operands.push_back(get(operand, placement, scope, op));
+    if (!operands.back())
+      return failure();
+  }
+  SmallVector<RankedTensorType> types;
+  for (auto [i, result] : llvm::enumerate(op->getResults())) {
+    Placement placement = opPlan.results[i];
+    // What a reduce-scatter will cut is still whole.
+    for (const PartialResult &partial : opPlan.partial)
+      if (i == 0 && partial.scatterDim >= 0)
+        placement.dims[partial.scatterDim] = DimShard();
+    types.push_back(localType(typeOf(result), placement));
+  }
+  LocalContext context{scope.builder, mesh, opPlan.rule, opPlan.assignment,
+                       operands,      types, scope.part};
+  auto rules = dyn_cast<ShardingRuleOpInterface>(op);
+  FailureOr<SmallVector<Value>> results =
+      rules ? rules.localize(context) : localizeByClone(op, context);
+  if (failed(results))
+    return failure();
+  bool foldPartial = false;
+  for (auto [f, factor] : llvm::enumerate(opPlan.rule.factors))
+    foldPartial |= factor.kind == FactorKind::Reduce && opPlan.assignment[f].fold >= 0;
+  for (auto [i, result] : llvm::enumerate(op->getResults())) {
+    Value local = (*results)[i];
+    for (const PartialResult &partial : opPlan.partial) {
+      StringAttr axis = mesh.getAxes()[partial.axis];
+      if (partial.scatterDim >= 0) {
+        local = ReduceScatterOp::create(
+            scope.builder, op->getLoc(), localType(typeOf(result), opPlan.results[i]), local, axis,
+            partial.scatterDim, typeOf(result).getDimSize(partial.scatterDim), 1,
+            Layout::Contiguous, opPlan.rule.combine);
+      } else {
+        local = AllReduceOp::create(scope.builder, op->getLoc(), local.getType(), local, axis,
+                                    opPlan.rule.combine);
+      }
+    }
+    scope.values[result] = {local, opPlan.results[i], foldPartial};
+  }
+  return success();
+}
+
+LogicalResult Localizer::emitBlock(Block &block, Scope &scope) {
+  DenseMap<int, SmallVector<Operation *>> folds;
+  for (Operation &op : block)
+    if (int fold = plan.foldOf(&op); fold >= 0)
+      folds[fold].push_back(&op);
+
+  // Operands first; all members of a fold are written at once.
+  DenseSet<Operation *> done, open;
+  std::function<LogicalResult(Operation *)> visit = [&](Operation *op) -> LogicalResult {
+    op = block.findAncestorOpInBlock(*op);
+    if (!op || done.contains(op))
+      return success();
+    int fold = plan.foldOf(op);
+    SmallVector<Operation *> members =
+        fold >= 0 ? folds[fold] : SmallVector<Operation *>{op};
+    if (!open.insert(members.front()).second)
+      return op->emitOpError("takes part in a fold that needs its own result; this dataflow "
+                             "cannot be folded: use strategy tp, or mark the weight as an "
+                             "input so that it is not folded");
+    for (Operation *member : members) {
+      SetVector<Value> needed(member->operand_begin(), member->operand_end());
+      for (Region &region : member->getRegions())
+        getUsedValuesDefinedAbove(region, needed);
+      for (Value value : needed)
+        if (Operation *def = value.getDefiningOp();
+            def && !llvm::is_contained(members, def) && failed(visit(def)))
+          return failure();
+    }
+    done.insert(members.begin(), members.end());
+    if (fold >= 0)
+      return emitFold(members, scope);
+    if (op->getNumResults() == 1 && Plan::isRematerialized(op->getResult(0)))
+      return success();
+    return emitOp(op, scope);
+  };
+  for (Operation &op : block) {
+    // A region's terminator is written by the op that holds it.
+    if (isa<stablehlo::ReturnOp>(op))
+      continue;
+    if (failed(visit(&op)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult Localizer::emitFold(ArrayRef<Operation *> members, Scope &scope) {
+  int fold = plan.foldOf(members.front());
+  Location loc = members.front()->getLoc();
+  MLIRContext *context = loc.getContext();
+  int64_t steps = plan.foldStepCount(fold);
+
+  // The body is written first, before the fold's operands are all known.
+  Region region;
+  Block *body = &region.emplaceBlock();
+  Scope inner(&scope, context, body);
+  inner.fold = fold;
+  inner.part = body->addArgument(scalarI32Type(inner.builder), loc);
+  for (Operation *member : members)
+    if (failed(emitOp(member, inner)))
+      return failure();
+
+  SmallVector<Value> yielded, results;
+  SmallVector<Placement> placements;
+  SmallVector<Attribute> combines;
+  SmallVector<Type> types;
+  for (Operation *member : members)
+    for (Value result : member->getResults()) {
+      bool usedOutside = llvm::any_of(result.getUsers(), [&](Operation *user) {
+        return !llvm::is_contained(members, user);
+      });
+      if (!usedOutside)
+        continue;
+      const Placed &placed = inner.values[result];
+      Placement outside = placed.placement;
+      int d = outside.foldedDim();
+      if (placed.partial) {
+        combines.push_back(CombineKindAttr::get(context, plan.op(member).rule.combine));
+      } else {
+        outside.dims[d] = DimShard();
+        combines.push_back(ConcatAttr::get(context, d));
+      }
+      yielded.push_back(placed.value);
+      results.push_back(result);
+      placements.push_back(outside);
+      types.push_back(localType(typeOf(result), outside));
+    }
+  YieldOp::create(inner.builder, loc, yielded);
+
+  SmallVector<int64_t> starts(inner.parts.size(), 0);
+  OpBuilder &b = scope.builder;
+  auto op = FoldOp::create(b, loc, types, inner.parts, mesh.getAxes()[plan.foldAxis(fold)], steps,
+                           inner.partDims, inner.partSizes, starts, inner.partTotals,
+                           b.getArrayAttr(combines), ScheduleAttr(), 1);
+  op.getBody().takeBody(region);
+  for (auto [result, value, placement] : llvm::zip(results, op.getResults(), placements))
+    scope.values[result] = {value, placement};
+  return success();
+}
+
+LogicalResult Localizer::emitRegion(Region &from, Region &to, Scope &parent,
+                                    ArrayRef<Placement> arguments, ArrayRef<Placement> results) {
+  Block *block = &to.emplaceBlock();
+  Scope inner(&parent, mesh.getContext(), block);
+  for (auto [arg, placement] : llvm::zip(from.getArguments(), arguments))
+    inner.values[arg] = {
+        block->addArgument(localType(typeOf(arg), placement), arg.getLoc()), placement};
+  if (failed(emitBlock(from.front(), inner)))
+    return failure();
+  Operation *terminator = from.front().getTerminator();
+  SmallVector<Value> values;
+  for (auto [operand, placement] : llvm::zip(terminator->getOperands(), results)) {
+    values.push_back(get(operand, placement, inner, terminator));
+    if (!values.back())
+      return failure();
+  }
+  stablehlo::ReturnOp::create(inner.builder, terminator->getLoc(), values);
+  return success();
+}
+
+LogicalResult Localizer::emitWhile(Operation *op, Scope &scope) {
+  auto loop = cast<stablehlo::WhileOp>(op);
+  const OpPlan &opPlan = plan.op(op);
+  SmallVector<Value> operands;
+  for (auto [operand, placement] : llvm::zip(op->getOperands(), opPlan.operands)) {
+    operands.push_back(get(operand, placement, scope, op));
+    if (!operands.back())
+      return failure();
+  }
+  OperationState state(op->getLoc(), stablehlo::WhileOp::getOperationName());
+  state.addOperands(operands);
+  state.addTypes(ValueRange(operands).getTypes());
+  state.addRegion();
+  state.addRegion();
+  // The loop stands before what its regions hoist: written last, so that
+  // whatever they need from outside comes first.
+  Region cond, body;
+  Placement scalar(0);
+  if (failed(emitRegion(loop.getCond(), cond, scope, opPlan.operands, scalar)) ||
+      failed(emitRegion(loop.getBody(), body, scope, opPlan.operands, opPlan.operands)))
+    return failure();
+  Operation *local = scope.builder.create(state);
+  local->getRegion(0).takeBody(cond);
+  local->getRegion(1).takeBody(body);
+  for (auto [i, result] : llvm::enumerate(op->getResults()))
+    scope.values[result] = {local->getResult(i), opPlan.results[i]};
+  return success();
+}
+
+LogicalResult Localizer::emitCase(Operation *op, Scope &scope) {
+  const OpPlan &opPlan = plan.op(op);
+  Value index = get(op->getOperand(0), Placement(0), scope, op);
+  if (!index)
+    return failure();
+  OperationState state(op->getLoc(), stablehlo::CaseOp::getOperationName());
+  state.addOperands(index);
+  for (auto [result, placement] : llvm::zip(op->getResults(), opPlan.results))
+    state.addTypes(localType(typeOf(result), placement));
+  for (Region &branch : op->getRegions())
+    if (failed(emitRegion(branch, *state.addRegion(), scope, {}, opPlan.results)))
+      return failure();
+  Operation *local = scope.builder.create(state);
+  for (auto [i, result] : llvm::enumerate(op->getResults()))
+    scope.values[result] = {local->getResult(i), opPlan.results[i]};
+  return success();
+}
+
+LogicalResult Localizer::emitReturn(func::ReturnOp op, Scope &scope) {
+  SmallVector<Value> values;
+  for (auto [operand, placement] : llvm::zip(op.getOperands(), plan.op(op).operands)) {
+    values.push_back(get(operand, placement, scope, op));
+    if (!values.back())
+      return failure();
+  }
+  func::ReturnOp::create(scope.builder, op.getLoc(), values);
+  return success();
+}

@@ -1,0 +1,86 @@
+//===- Localize.h - the program of one rank ---------------------*- C++ -*-===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TSP_LIB_SHARDING_LOCALIZE_H
+#define TSP_LIB_SHARDING_LOCALIZE_H
+
+#include "tsp/Sharding/Plan.h"
+
+#include <map>
+
+namespace tsp {
+
+/// Moves `value`, the local part of a value of type `global` placed as `from`,
+/// to placement `to`. `part` is the number of the part inside a fold.
+mlir::Value reshard(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                    mlir::RankedTensorType global, const Placement &from, const Placement &to,
+                    MeshAttr mesh, mlir::Value part);
+
+/// Writes the program of one rank from a function and its plan.
+class Localizer {
+public:
+  Localizer(MeshAttr mesh, const Plan &plan) : mesh(mesh), plan(plan) {}
+
+  /// Fills the body of `local` (arguments and results of local types).
+  mlir::LogicalResult run(mlir::func::FuncOp global, mlir::func::FuncOp local);
+
+private:
+  /// A local value and where it lives.
+  struct Placed {
+    mlir::Value value;
+    Placement placement;
+    /// A fold's partial result: only the fold's combine may use it.
+    bool partial = false;
+  };
+  /// A block that is being written.
+  struct Scope {
+    /// Writes at the end of `block`, which need not stand in an op yet.
+    Scope(Scope *parent, mlir::MLIRContext *context, mlir::Block *block)
+        : parent(parent), builder(context) {
+      builder.setInsertionPointToEnd(block);
+    }
+
+    Scope *parent;
+    mlir::OpBuilder builder;
+    llvm::DenseMap<mlir::Value, Placed> values;
+    /// Values already moved to another placement.
+    std::map<std::pair<const void *, std::vector<int64_t>>, mlir::Value> moved;
+    /// In the body of a fold: its number, the fold's operands so far and the
+    /// number of the present part.
+    int fold = -1;
+    llvm::SmallVector<mlir::Value> parts;
+    llvm::SmallVector<int64_t> partDims, partSizes, partTotals;
+    mlir::Value part;
+  };
+
+  mlir::LogicalResult emitBlock(mlir::Block &block, Scope &scope);
+  mlir::LogicalResult emitOp(mlir::Operation *op, Scope &scope);
+  mlir::LogicalResult emitFold(llvm::ArrayRef<mlir::Operation *> members, Scope &scope);
+  mlir::LogicalResult emitWhile(mlir::Operation *op, Scope &scope);
+  mlir::LogicalResult emitCase(mlir::Operation *op, Scope &scope);
+  mlir::LogicalResult emitRegion(mlir::Region &from, mlir::Region &to, Scope &parent,
+                                 llvm::ArrayRef<Placement> arguments,
+                                 llvm::ArrayRef<Placement> results);
+  mlir::LogicalResult emitReturn(mlir::func::ReturnOp op, Scope &scope);
+
+  /// The value in the placement `want`, written into `scope`; null after an
+  /// error was reported at `user`.
+  mlir::Value get(mlir::Value value, const Placement &want, Scope &scope, mlir::Operation *user);
+  mlir::Value materialize(mlir::Value value, const Placement &want, Scope &scope,
+                          mlir::Operation *user);
+  /// The operand of a fold that streams dim `dim` of `shard`: the block
+  /// argument of its part.
+  mlir::Value addPart(mlir::Value shard, int64_t dim, int64_t total, Scope &scope);
+  const Placed *lookup(mlir::Value value, const Scope &scope) const;
+
+  MeshAttr mesh;
+  const Plan &plan;
+};
+
+} // namespace tsp
+
+#endif // TSP_LIB_SHARDING_LOCALIZE_H

@@ -1,0 +1,357 @@
+//===- Plan.cpp - placements of all values and what ops do ----------------===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tsp/Sharding/Plan.h"
+#include "tsp/Dialect/StableHLO/IR/StableHLODialect.h"
+
+using namespace mlir;
+using namespace tsp;
+
+static RankedTensorType typeOf(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+static int64_t elementBytes(RankedTensorType type) {
+  return llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+}
+
+Plan::Plan(func::FuncOp func, MeshAttr mesh, Seeds &seeds)
+    : func(func), mesh(mesh), seeds(seeds) {
+  for (BlockArgument arg : func.getArguments())
+    placements[arg] = seeds.argument(arg.getArgNumber());
+  planBlock(func.getBody().front());
+}
+
+bool Plan::isRematerialized(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (auto constant = dyn_cast_or_null<stablehlo::ConstantOp>(op))
+    return constant.getValue().isSplat();
+  if (auto broadcast = dyn_cast_or_null<stablehlo::BroadcastInDimOp>(op))
+    return typeOf(broadcast.getOperand()).getRank() == 0 ||
+           isRematerialized(broadcast.getOperand());
+  return isa_and_nonnull<stablehlo::IotaOp>(op);
+}
+
+int Plan::findFold(int fold) const {
+  while (folds[fold].parent != fold)
+    fold = folds[fold].parent;
+  return fold;
+}
+
+int Plan::foldOf(Operation *op) const {
+  auto it = ops.find(op);
+  return it == ops.end() || it->second->fold < 0 ? -1 : findFold(it->second->fold);
+}
+
+Placement Plan::withoutFold(const Placement &placement) const {
+  Placement out = placement;
+  for (DimShard &dim : out.dims)
+    if (dim.fold >= 0)
+      dim = DimShard();
+  return out;
+}
+
+int64_t Plan::bytes(RankedTensorType type, const Placement &placement) const {
+  return localType(type, placement).getNumElements() * elementBytes(type);
+}
+
+int64_t Plan::reshardBytes(RankedTensorType type, const Placement &from,
+                           const Placement &to) const {
+  int64_t total = 0;
+  for (auto [d, dim] : llvm::enumerate(from.dims)) {
+    if (dim.axis < 0 || dim == to.dims[d] || to.dims[d].fold == dim.axis)
+      continue;
+    int64_t ranks = mesh.getSizes()[dim.axis];
+    int64_t local = bytes(type, from);
+    // Moved to another dim: an all-to-all; else an all-gather.
+    total += to.usesAxis(dim.axis) && to.dims[d].axis != dim.axis
+                 ? local * (ranks - 1) / ranks
+                 : local * (ranks - 1);
+  }
+  return total;
+}
+
+void Plan::planBlock(Block &block) {
+  for (Operation &op : block) {
+    if (isa<stablehlo::WhileOp>(op))
+      planWhile(&op);
+    else if (isa<stablehlo::CaseOp>(op))
+      planCase(&op);
+    else if (op.hasTrait<OpTrait::IsTerminator>())
+      planReturn(&op);
+    else if (op.getNumResults() == 1 && isRematerialized(op.getResult(0)))
+      continue;
+    else if (isa<ShardingRuleOpInterface>(op))
+      planOp(&op);
+    else
+      planWhole(&op);
+  }
+}
+
+void Plan::planWhole(Operation *op) {
+  auto plan = std::make_unique<OpPlan>();
+  for (Value operand : op->getOperands())
+    plan->operands.push_back(Placement(typeOf(operand).getRank()));
+  for (Value result : op->getResults()) {
+    plan->results.push_back(Placement(typeOf(result).getRank()));
+    placements[result] = plan->results.back();
+  }
+  ops[op] = std::move(plan);
+}
+
+void Plan::planReturn(Operation *op) {
+  // A region's results are settled by the op that holds it.
+  if (!isa<func::ReturnOp>(op))
+    return;
+  auto plan = std::make_unique<OpPlan>();
+  for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+    Placement placement = isRematerialized(operand)
+                              ? Placement(typeOf(operand).getRank())
+                              : withoutFold(placements[operand]);
+    // The new value of a donated argument lives where the argument does.
+    for (BlockArgument arg : func.getArguments()) {
+      auto alias =
+          func.getArgAttrOfType<IntegerAttr>(arg.getArgNumber(), "tf.aliasing_output");
+      if (alias && alias.getInt() == (int64_t)i)
+        placement = placements[arg];
+    }
+    plan->operands.push_back(placement);
+  }
+  ops[op] = std::move(plan);
+}
+
+void Plan::planWhile(Operation *op) {
+  auto loop = cast<stablehlo::WhileOp>(op);
+  auto plan = std::make_unique<OpPlan>();
+  for (auto [i, operand] : llvm::enumerate(loop.getOperand())) {
+    Placement placement(typeOf(operand).getRank());
+    if (isRematerialized(operand)) {
+      // Nothing binds the initial value: as the strategy wants it.
+      for (auto [d, dim] : llvm::enumerate(placement.dims)) {
+        int axis = seeds.wantedAxis(operand, d);
+        if (axis >= 0 && !placement.usesAxis(axis))
+          dim = {axis, chunkOf(typeOf(operand).getDimSize(d), mesh.getSizes()[axis])};
+      }
+    } else {
+      placement = withoutFold(placements[operand]);
+    }
+    for (Value value : {Value(loop.getCond().getArgument(i)), Value(loop.getBody().getArgument(i)),
+                        Value(op->getResult(i))})
+      placements[value] = placement;
+    plan->operands.push_back(placement);
+  }
+  plan->results = plan->operands;
+  planBlock(loop.getCond().front());
+  planBlock(loop.getBody().front());
+  ops[op] = std::move(plan);
+}
+
+void Plan::planCase(Operation *op) {
+  auto plan = std::make_unique<OpPlan>();
+  plan->operands.push_back(Placement(0));
+  auto branches = cast<stablehlo::CaseOp>(op).getBranches();
+  for (Region &region : branches)
+    planBlock(region.front());
+  for (auto [i, result] : llvm::enumerate(op->getResults())) {
+    Placement placement(typeOf(result).getRank());
+    Value first = branches.front().front().getTerminator()->getOperand(i);
+    if (!isRematerialized(first))
+      placement = withoutFold(placements[first]);
+    plan->results.push_back(placement);
+    placements[result] = placement;
+  }
+  ops[op] = std::move(plan);
+}
+
+void Plan::planOp(Operation *op) {
+  auto plan = std::make_unique<OpPlan>();
+  plan->rule = cast<ShardingRuleOpInterface>(op).getShardingRule();
+  plan->assignment.resize(plan->rule.factors.size());
+  for (int axis = 0; axis < (int)mesh.getSizes().size(); ++axis) {
+    if (mesh.getSizes()[axis] == 1)
+      continue;
+    chooseFold(op, axis, *plan);
+    chooseAxis(op, axis, *plan);
+  }
+  for (const auto &dims : plan->rule.operands)
+    plan->operands.push_back(placementOf(plan->rule, dims, plan->assignment));
+  for (const auto &dims : plan->rule.results)
+    plan->results.push_back(placementOf(plan->rule, dims, plan->assignment));
+
+  // Partial results are combined at once, where wanted to a shard.
+  for (auto [f, factor] : llvm::enumerate(plan->rule.factors)) {
+    const DimShard &shard = plan->assignment[f];
+    if (factor.kind != FactorKind::Reduce || shard.axis < 0)
+      continue;
+    PartialResult partial{shard.axis};
+    Value result = op->getResult(0);
+    for (auto [d, dim] : llvm::enumerate(plan->results[0].dims))
+      if (plan->rule.combine == CombineKind::Sum && partial.scatterDim < 0 && dim.isWhole() &&
+          !plan->results[0].usesAxis(shard.axis) && seeds.wantedAxis(result, d) == shard.axis) {
+        partial.scatterDim = d;
+        dim = {shard.axis, chunkOf(typeOf(result).getDimSize(d), mesh.getSizes()[shard.axis])};
+      }
+    plan->partial.push_back(partial);
+  }
+  for (auto [result, placement] : llvm::zip(op->getResults(), plan->results))
+    placements[result] = placement;
+  ops[op] = std::move(plan);
+}
+
+void Plan::chooseFold(Operation *op, int axis, OpPlan &plan) {
+  const ShardingRule &rule = plan.rule;
+  int factor = -1;
+  int64_t steps = 0;
+  auto fits = [&](int f, int64_t count) {
+    return f >= 0 && rule.factors[f].size % count == 0 && plan.assignment[f].isWhole() &&
+           (rule.factors[f].kind == FactorKind::Parallel ||
+            rule.factors[f].kind == FactorKind::Reduce) &&
+           (factor < 0 || factor == f);
+  };
+  // An operand from inside of a fold goes on in it when the op can.
+  int fold = -1;
+  for (auto [operand, dims] : llvm::zip(op->getOperands(), rule.operands)) {
+    if (isRematerialized(operand))
+      continue;
+    const Placement &from = placements[operand];
+    int d = from.foldedDim();
+    if (d < 0 || from.dims[d].fold != axis)
+      continue;
+    int f = rule.majorFactor(dims[d]);
+    if (!fits(f, from.dims[d].steps) || (steps && steps != from.dims[d].steps))
+      continue;
+    factor = f;
+    steps = from.dims[d].steps;
+    int other = foldOf(operand.getDefiningOp());
+    if (fold < 0)
+      fold = other;
+    else
+      folds[findFold(other)].parent = findFold(fold);
+  }
+  // A contraction of sharded tokens and a weight that the strategy folds over
+  // the same axis begins one.
+  if (factor < 0 && isa<stablehlo::DotGeneralOp>(op)) {
+    bool otherUse = false;
+    for (auto [operand, dims] : llvm::zip(op->getOperands(), rule.operands)) {
+      if (isRematerialized(operand))
+        continue;
+      for (auto [d, dim] : llvm::enumerate(placements[operand].dims)) {
+        if (dim.axis != axis)
+          continue;
+        int f = rule.majorFactor(dims[d]);
+        if (!seeds.isWeight(operand)) {
+          otherUse |= f >= 0 && rule.factors[f].kind == FactorKind::Parallel;
+          continue;
+        }
+        int64_t count = seeds.foldSteps(operand, d, axis);
+        if (count && fits(f, count)) {
+          factor = f;
+          steps = count;
+        }
+      }
+    }
+    if (!otherUse)
+      factor = -1;
+  }
+  if (factor < 0)
+    return;
+  plan.assignment[factor].fold = axis;
+  plan.assignment[factor].steps = steps;
+  if (fold < 0) {
+    fold = folds.size();
+    folds.push_back({axis, steps, fold});
+  }
+  plan.fold = fold;
+}
+
+void Plan::chooseAxis(Operation *op, int axis, OpPlan &plan) {
+  const ShardingRule &rule = plan.rule;
+  int64_t ranks = mesh.getSizes()[axis];
+
+  // Candidates: a factor and its chunk; factor -1 leaves the axis unused.
+  struct Candidate {
+    int factor;
+    int64_t chunk;
+    bool wanted;
+  };
+  SmallVector<Candidate> candidates;
+  auto offer = [&](int f, int64_t chunk, bool wanted) {
+    if (f < 0 || !plan.assignment[f].isWhole() || rule.factors[f].kind == FactorKind::Whole)
+      return;
+    if (rule.factors[f].evenOnly && chunk * ranks != rule.factors[f].size)
+      return;
+    for (Candidate &known : candidates)
+      if (known.factor == f && known.chunk == chunk) {
+        known.wanted |= wanted;
+        return;
+      }
+    candidates.push_back({f, chunk, wanted});
+  };
+  for (auto [operand, dims] : llvm::zip(op->getOperands(), rule.operands)) {
+    if (isRematerialized(operand))
+      continue;
+    for (auto [d, dim] : llvm::enumerate(placements[operand].dims))
+      if (dim.axis == axis && dim.chunk % rule.minorSize(dims[d]) == 0)
+        offer(rule.majorFactor(dims[d]), dim.chunk / rule.minorSize(dims[d]), false);
+  }
+  for (auto [result, dims] : llvm::zip(op->getResults(), rule.results))
+    for (auto [d, factors] : llvm::enumerate(dims))
+      if (seeds.wantedAxis(result, d) == axis) {
+        int f = rule.majorFactor(factors);
+        if (f >= 0)
+          offer(f, chunkOf(rule.factors[f].size, ranks), true);
+      }
+  if (candidates.empty())
+    return;
+  candidates.push_back({-1, 0, false});
+
+  // A factor may sit in several dims of one value only once sharded.
+  auto isLegal = [&](const Assignment &assignment) {
+    for (const auto &list : {rule.operands, rule.results})
+      for (const auto &dims : list) {
+        Placement placement = placementOf(rule, dims, assignment);
+        int uses = 0;
+        for (const DimShard &dim : placement.dims)
+          uses += dim.axis == axis;
+        if (uses > 1)
+          return false;
+      }
+    return true;
+  };
+  const Candidate *best = nullptr;
+  int64_t bestCost = 0;
+  for (const Candidate &candidate : candidates) {
+    Assignment assignment = plan.assignment;
+    int64_t cost = 0;
+    if (candidate.factor >= 0) {
+      assignment[candidate.factor] = {axis, candidate.chunk};
+      if (!isLegal(assignment))
+        continue;
+      FactorKind kind = rule.factors[candidate.factor].kind;
+      bool isSdpa = isa<SdpaOp>(op);
+      if (kind == FactorKind::Reduce || (kind == FactorKind::Special && isSdpa)) {
+        Placement result = placementOf(rule, rule.results[0], assignment);
+        int64_t factor = 2;
+        for (int64_t d = 0; d < (int64_t)result.dims.size(); ++d)
+          if (kind == FactorKind::Reduce && seeds.wantedAxis(op->getResult(0), d) == axis)
+            factor = 1;
+        cost += factor * bytes(typeOf(op->getResult(0)), result) * (ranks - 1) / ranks;
+      }
+    }
+    for (auto [operand, dims] : llvm::zip(op->getOperands(), rule.operands))
+      if (!isRematerialized(operand))
+        cost += reshardBytes(typeOf(operand), withoutFold(placements[operand]),
+                             placementOf(rule, dims, assignment));
+    // A user that wants the result sharded would have to be given a slice.
+    bool better = !best || cost < bestCost ||
+                  (cost == bestCost && candidate.wanted && !best->wanted);
+    if (better) {
+      best = &candidate;
+      bestCost = cost;
+    }
+  }
+  if (best->factor >= 0)
+    plan.assignment[best->factor] = {axis, best->chunk};
+}

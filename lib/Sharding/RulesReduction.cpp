@@ -1,0 +1,163 @@
+//===- RulesReduction.cpp - rules of contractions and reductions ----------===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LocalOps.h"
+#include "Rules.h"
+#include "tsp/Dialect/StableHLO/IR/StableHLODialect.h"
+
+using namespace mlir;
+using namespace tsp;
+using namespace tsp::stablehlo;
+
+static RankedTensorType typeOf(Value v) { return cast<RankedTensorType>(v.getType()); }
+
+/// The padding of a rank's chunk of factor `f` (dim `dim` of `value`) replaced
+/// by the scalar `identity`, so that it may be summed over.
+static Value maskPadding(LocalContext &context, Location loc, Value value, int64_t dim, int f,
+                         Value identity) {
+  const DimShard &shard = context.assignment[f];
+  int64_t size = context.rule.factors[f].size;
+  if (shard.axis < 0 || shard.chunk * context.mesh.getSizes()[shard.axis] == size)
+    return value;
+  ArrayRef<int64_t> shape = typeOf(value).getShape();
+  int64_t scale = shape[dim] / shard.chunk;
+  Value valid = inRange(context.builder, loc, shape, dim, context.offsetOf(loc, f, scale), 0,
+                        size * scale);
+  return select(context.builder, loc, valid, value,
+                broadcastScalar(context.builder, loc, identity, shape));
+}
+
+namespace {
+
+struct DotGeneralRule : RuleModel<DotGeneralRule, DotGeneralOp> {
+  ShardingRule getShardingRule(Operation *op) const {
+    auto dot = cast<DotGeneralOp>(op);
+    auto dims = dot.getDotDimensionNumbers();
+    RankedTensorType lhs = typeOf(dot.getLhs()), rhs = typeOf(dot.getRhs());
+    ShardingRule rule;
+    ShardingRule::ValueFactors l(lhs.getRank()), r(rhs.getRank()), out;
+    for (auto [a, b] : llvm::zip(dims.getLhsBatchingDimensions(), dims.getRhsBatchingDimensions())) {
+      int f = rule.addFactor(lhs.getDimSize(a), FactorKind::Parallel);
+      l[a] = {f};
+      r[b] = {f};
+      out.push_back({f});
+    }
+    for (auto [a, b] :
+         llvm::zip(dims.getLhsContractingDimensions(), dims.getRhsContractingDimensions())) {
+      int f = rule.addFactor(lhs.getDimSize(a), FactorKind::Reduce);
+      l[a] = {f};
+      r[b] = {f};
+    }
+    for (auto [type, factors] : {std::make_pair(lhs, &l), std::make_pair(rhs, &r)})
+      for (int64_t d = 0; d < type.getRank(); ++d)
+        if ((*factors)[d].empty()) {
+          (*factors)[d] = {rule.addFactor(type.getDimSize(d), FactorKind::Parallel)};
+          out.push_back((*factors)[d]);
+        }
+    rule.operands = {l, r};
+    rule.results = {out};
+    return rule;
+  }
+
+  /// Padding of a contracted dim is cleared on both sides: 0 times what an
+  /// uncleared side holds could be NaN.
+  FailureOr<SmallVector<Value>> localize(Operation *op, LocalContext &context) const {
+    SmallVector<Value> operands(context.operands);
+    for (auto [operand, dims] : llvm::zip(operands, context.rule.operands))
+      for (auto [d, factors] : llvm::enumerate(dims)) {
+        int f = context.rule.majorFactor(factors);
+        if (f < 0 || context.rule.factors[f].kind != FactorKind::Reduce)
+          continue;
+        Value zero = splat(context.builder, op->getLoc(),
+                           RankedTensorType::get({}, typeOf(operand).getElementType()), 0);
+        operand = maskPadding(context, op->getLoc(), operand, d, f, zero);
+      }
+    LocalContext masked{context.builder,    context.mesh, context.rule,
+                        context.assignment, operands,     context.resultTypes,
+                        context.part};
+    return localizeByClone(op, masked);
+  }
+};
+
+/// A reduction over a sharded dim is known for add, max and min whose init is
+/// the identity, as each rank starts from it.
+struct ReduceRule : RuleModel<ReduceRule, ReduceOp> {
+  static std::optional<CombineKind> combineOf(ReduceOp reduce) {
+    Operation *reducer = getSimpleReducer(reduce.getBody());
+    Attribute init;
+    if (!reducer || reduce.getInputs().size() != 1 ||
+        !matchPattern(reduce.getInitValues()[0], m_Constant(&init)))
+      return std::nullopt;
+    Type type = typeOf(reduce.getInitValues()[0]).getElementType();
+    auto splatInit = dyn_cast<SplatElementsAttr>(init);
+    if (!splatInit)
+      return std::nullopt;
+    if (isa<FloatType>(type)) {
+      APFloat value = splatInit.getSplatValue<APFloat>();
+      if (isa<AddOp>(reducer) && value.isZero())
+        return CombineKind::Sum;
+      if (isa<MaxOp>(reducer) && value.isInfinity() && value.isNegative())
+        return CombineKind::Max;
+      if (isa<MinOp>(reducer) && value.isInfinity() && !value.isNegative())
+        return CombineKind::Min;
+      return std::nullopt;
+    }
+    APInt value = splatInit.getSplatValue<APInt>();
+    bool isBool = type.isInteger(1), isSigned = !type.isUnsignedInteger() && !isBool;
+    if (isa<AddOp>(reducer) && !isBool && value.isZero())
+      return CombineKind::Sum;
+    if ((isa<MaxOp>(reducer) || (isBool && isa<OrOp, AddOp>(reducer))) &&
+        (isSigned ? value.isMinSignedValue() : value.isZero()))
+      return CombineKind::Max;
+    if ((isa<MinOp>(reducer) || (isBool && isa<AndOp, MulOp>(reducer))) &&
+        (isSigned ? value.isMaxSignedValue() : value.isAllOnes()))
+      return CombineKind::Min;
+    return std::nullopt;
+  }
+
+  ShardingRule getShardingRule(Operation *op) const {
+    auto reduce = cast<ReduceOp>(op);
+    auto combine = combineOf(reduce);
+    ShardingRule rule;
+    rule.combine = combine.value_or(CombineKind::Sum);
+    ShardingRule::ValueFactors out;
+    auto type = typeOf(reduce.getInputs()[0]);
+    for (int64_t d = 0; d < type.getRank(); ++d) {
+      bool reduced = llvm::is_contained(reduce.getDimensions(), d);
+      int f = rule.addFactor(type.getDimSize(d), !reduced  ? FactorKind::Parallel
+                                                 : combine ? FactorKind::Reduce
+                                                           : FactorKind::Whole);
+      if (!reduced)
+        out.push_back({f});
+    }
+    size_t n = reduce.getInputs().size();
+    rule.operands.assign(n, consecutiveFactors(0, type.getRank()));
+    rule.operands.append(n, {});
+    rule.results.assign(n, out);
+    return rule;
+  }
+
+  FailureOr<SmallVector<Value>> localize(Operation *op, LocalContext &context) const {
+    auto reduce = cast<ReduceOp>(op);
+    SmallVector<Value> operands(context.operands);
+    for (int64_t d : reduce.getDimensions())
+      operands[0] = maskPadding(context, op->getLoc(), operands[0], d, d, operands.back());
+    LocalContext masked{context.builder,    context.mesh, context.rule,
+                        context.assignment, operands,     context.resultTypes,
+                        context.part};
+    return localizeByClone(op, masked);
+  }
+};
+
+} // namespace
+
+void tsp::registerReductionRules(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, StableHLODialect *) {
+    DotGeneralOp::attachInterface<DotGeneralRule>(*context);
+    ReduceOp::attachInterface<ReduceRule>(*context);
+  });
+}
