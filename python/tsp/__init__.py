@@ -12,9 +12,11 @@ runs it and calls what it made. It holds no compiler logic.
 """
 from tsp.blocks import attention, gated_mlp
 from tsp.export import Entry, export
+from tsp.model import Kept, Model, compile
 from tsp.program import Argument, Program, Result, Signature
+from tsp.runtime import RuntimeFailure
 from tsp.tensors import load_tensors, save_parameters, save_tensors
 from tsp.toolchain import CompileError, compile_program, find_tool
 
-__all__ = ["Argument", "CompileError", "Entry", "Program", "Result", "Signature", "attention", "compile_program", "export", "find_tool",
-           "gated_mlp", "load_tensors", "save_parameters", "save_tensors"]
+__all__ = ["Argument", "CompileError", "Entry", "Kept", "Model", "Program", "Result", "RuntimeFailure", "Signature", "attention", "compile",
+           "compile_program", "export", "find_tool", "gated_mlp", "load_tensors", "save_parameters", "save_tensors"]

@@ -24,7 +24,7 @@ def attention(x: Array, wq: Array, wk: Array, wv: Array, wo: Array, *, heads: in
     """Self-attention with its projections: softmax(mask(softcap(scale q k^T))) v wo.
 
     x [B,S,h]; wq [h,heads*E]; wk, wv [h,kv_heads*E]; wo [heads*E,h]; result [B,S,h].
-    Query head i reads KV head i // (heads / kv_heads). The softmax is in float32.
+    Query head i reads KV head i // (heads / kv_heads). The softmax is in float32 at least.
     causal     position i sees keys j <= i
     window     and, if given, only j > i - window
     scale      default E ** -0.5
@@ -55,15 +55,20 @@ def gated_mlp(x: Array, wg: Array, wu: Array, wd: Array, *, activation: str = "s
     return _composite("tsp.gated_mlp", _gated_mlp, {"activation": activation})(x, wg, wu, wd)
 
 
+def wide(x: Array) -> Any:
+    """The type in which norms and softmax of `x` are computed: at least float32."""
+    return jnp.promote_types(x.dtype, jnp.float32)
+
+
 def rope(x: Array, positions: Array, theta: float) -> Array:
     """Rotary positions, rotate-half: x [B,S,H,E], positions [S] or [B,S], base theta.
-    Computed in float32, result in the type of x."""
+    Computed in float32 at least, result in the type of x."""
     half = x.shape[-1] // 2
-    frequencies = theta ** (-jnp.arange(half, dtype=jnp.float32) / half)
-    angles = positions[..., None].astype(jnp.float32) * frequencies
+    frequencies = theta ** (-jnp.arange(half, dtype=wide(x)) / half)
+    angles = positions[..., None].astype(wide(x)) * frequencies
     cos = jnp.cos(angles)[..., None, :]
     sin = jnp.sin(angles)[..., None, :]
-    a, b = x[..., :half].astype(jnp.float32), x[..., half:].astype(jnp.float32)
+    a, b = x[..., :half].astype(wide(x)), x[..., half:].astype(wide(x))
     return jnp.concatenate([a * cos - b * sin, b * cos + a * sin], axis=-1).astype(x.dtype)
 
 
@@ -99,7 +104,7 @@ def _attention(x: Array, wq: Array, wk: Array, wv: Array, wo: Array, *, heads: i
     if rope_theta is not None:
         q, k = rope(q, positions, rope_theta), rope(k, positions, rope_theta)
     q = q.reshape(batch, length, kv_heads, heads // kv_heads, width)
-    scores = jnp.einsum("bqkgd,btkd->bkgqt", q, k, preferred_element_type=jnp.float32) * scale
+    scores = jnp.einsum("bqkgd,btkd->bkgqt", q, k, preferred_element_type=wide(x)) * scale
     if softcap is not None:
         scores = softcap * jnp.tanh(scores / softcap)
     if causal or window is not None:

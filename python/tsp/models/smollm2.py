@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tsp.blocks import rope
+from tsp.blocks import rope, wide
 from tsp.models.gguf_file import GgufFile, smollm2_path
 
 Array = jax.Array
@@ -84,25 +84,24 @@ def random_params(config: Config, dtype: str = "f32", seed: int = 0) -> Params:
 
 
 def rms_norm(x: Array, weight: Array, epsilon: float) -> Array:
-    """x / sqrt(mean(x^2) + epsilon) * weight over the last dim, in float32."""
-    wide = x.astype(jnp.float32)
-    scale = lax.rsqrt(jnp.mean(wide * wide, axis=-1, keepdims=True) + epsilon)
-    return (wide * scale).astype(x.dtype) * weight
+    """x / sqrt(mean(x^2) + epsilon) * weight over the last dim, in float32 at least."""
+    y = x.astype(wide(x))
+    return (y * lax.rsqrt(jnp.mean(y * y, axis=-1, keepdims=True) + epsilon)).astype(x.dtype) * weight
 
 
 def attend(q: Array, k: Array, v: Array, mask: Array) -> Array:
-    """q [B,S,H,E], k and v [B,T,K,E], mask [S,T] -> [B,S,H*E]; softmax in float32."""
+    """q [B,S,H,E], k and v [B,T,K,E], mask [S,T] -> [B,S,H*E]; softmax in float32 at least."""
     batch, length, heads, width = q.shape
     kv_heads = k.shape[2]
     q = q.reshape(batch, length, kv_heads, heads // kv_heads, width)
-    scores = jnp.einsum("bqkgd,btkd->bkgqt", q, k, preferred_element_type=jnp.float32) * width ** -0.5
+    scores = jnp.einsum("bqkgd,btkd->bkgqt", q, k, preferred_element_type=wide(q)) * width ** -0.5
     weights = jax.nn.softmax(jnp.where(mask, scores, -1e30), axis=-1).astype(q.dtype)
     return jnp.einsum("bkgqt,btkd->bqkgd", weights, v).reshape(batch, length, heads * width)
 
 
-def block(config: Config, layer: Params, x: Array, start: Array | int, cache: dict[str, Array] | None) -> tuple[Array, dict[str, Array] | None]:
-    """One layer on x [B,S,h], tokens start..start+S-1 of the sequence. With a cache,
-    writes its keys and values there and attends to all that the cache holds."""
+def attention(config: Config, layer: Params, x: Array, start: Array | int, cache: dict[str, Array] | None) -> tuple[Array, dict[str, Array] | None]:
+    """Attention half of a layer on x [B,S,h], tokens start..start+S-1 of the sequence.
+    With a cache, writes its keys and values there and attends to all that it holds."""
     batch, length, _ = x.shape
     positions = start + jnp.arange(length)
     y = rms_norm(x, layer["ln1"], config.epsilon)
@@ -111,19 +110,29 @@ def block(config: Config, layer: Params, x: Array, start: Array | int, cache: di
     v = (y @ layer["wv"]).reshape(batch, length, config.kv_heads, config.head_width)
     q, k = rope(q, positions, config.theta), rope(k, positions, config.theta)
     if cache is not None:
-        k = lax.dynamic_update_slice(cache["k"], k, (0, start, 0, 0))
-        v = lax.dynamic_update_slice(cache["v"], v, (0, start, 0, 0))
+        k = lax.dynamic_update_slice_in_dim(cache["k"], k, start, axis=1)
+        v = lax.dynamic_update_slice_in_dim(cache["v"], v, start, axis=1)
         cache = {"k": k, "v": v}
     mask = positions[:, None] >= jnp.arange(k.shape[1])[None, :]
-    x = x + attend(q, k, v, mask) @ layer["wo"]
+    return x + attend(q, k, v, mask) @ layer["wo"], cache
+
+
+def gated_mlp(config: Config, layer: Params, x: Array) -> Array:
+    """MLP half of a layer on x [B,S,h]."""
     y = rms_norm(x, layer["ln2"], config.epsilon)
-    return x + (jax.nn.silu(y @ layer["wg"]) * (y @ layer["wu"])) @ layer["wd"], cache
+    return x + (jax.nn.silu(y @ layer["wg"]) * (y @ layer["wu"])) @ layer["wd"]
+
+
+def block(config: Config, layer: Params, x: Array, start: Array | int, cache: dict[str, Array] | None) -> tuple[Array, dict[str, Array] | None]:
+    """One layer; arguments as in `attention`."""
+    x, cache = attention(config, layer, x, start, cache)
+    return gated_mlp(config, layer, x), cache
 
 
 def head(config: Config, params: Params, x: Array) -> Array:
-    """Logits [..,V] in float32 of hidden states [..,h]; the embedding is tied."""
+    """Logits [..,V] in float32 at least of hidden states [..,h]; the embedding is tied."""
     x = rms_norm(x, params["norm"], config.epsilon)
-    return jnp.einsum("...h,vh->...v", x, params["embed"], preferred_element_type=jnp.float32)
+    return jnp.einsum("...h,vh->...v", x, params["embed"], preferred_element_type=wide(x))
 
 
 def forward(config: Config, params: Params, ids: Array) -> Array:
@@ -134,10 +143,10 @@ def forward(config: Config, params: Params, ids: Array) -> Array:
     return head(config, params, x)
 
 
-def new_cache(config: Config, batch: int, length: int, dtype: str = "f32") -> Cache:
+def new_cache(config: Config, batch: int, length: int, dtype: Any = jnp.float32) -> Cache:
     """An empty cache for `length` tokens."""
     shape = (batch, length, config.kv_heads, config.head_width)
-    return [{"k": jnp.zeros(shape, DTYPES[dtype]), "v": jnp.zeros(shape, DTYPES[dtype])} for _ in range(config.layers)]
+    return [{"k": jnp.zeros(shape, dtype), "v": jnp.zeros(shape, dtype)} for _ in range(config.layers)]
 
 
 def _with_cache(config: Config, params: Params, ids: Array, start: Array | int, cache: Cache) -> tuple[Array, Cache]:
@@ -166,14 +175,13 @@ def decode(config: Config, params: Params, token: Array, position: Array, cache:
 def generate(config: Config, count: int, params: Params, ids: Array) -> Array:
     """Greedy generation as one program: prompt ids [B,P] to the next `count` ids [B,count]."""
     batch, length = ids.shape
-    dtype = {jnp.dtype(kind): name for name, kind in DTYPES.items()}[jnp.dtype(params["embed"].dtype)]
-    cache = new_cache(config, batch, length + count, dtype)
+    cache = new_cache(config, batch, length + count, params["embed"].dtype)
     logits, cache = prefill(config, params, ids, jnp.int32(length), cache)
     tokens = jnp.zeros((batch, count), jnp.int32)
 
     def step(carry: tuple) -> tuple:
         i, token, tokens, cache = carry
-        tokens = lax.dynamic_update_slice(tokens, token[:, None], (0, i))
+        tokens = lax.dynamic_update_slice_in_dim(tokens, token[:, None], i, axis=1)
         logits, cache = decode(config, params, token, length + i, cache)
         return i + 1, jnp.argmax(logits, axis=-1).astype(jnp.int32), tokens, cache
 
