@@ -139,17 +139,6 @@ uint16_t tsp::runtime::floatToHalf(float value) {
   return sign | uint16_t(magnitude > 0x7c00u ? 0x7c00u : magnitude);
 }
 
-float tsp::runtime::bfloatToFloat(uint16_t bits) {
-  return bitCast<float>(uint32_t(bits) << 16);
-}
-
-uint16_t tsp::runtime::floatToBfloat(float value) {
-  uint32_t bits = bitCast<uint32_t>(value);
-  if (std::isnan(value))
-    return uint16_t((bits >> 16) | 0x40u);
-  return uint16_t((bits + 0x7fffu + ((bits >> 16) & 1)) >> 16);
-}
-
 float tsp::runtime::f8E4M3ToFloat(uint8_t bits) {
   uint32_t sign = bits >> 7;
   if ((bits & 0x7f) == 0x7f)

@@ -11,6 +11,7 @@
 #include "tsp_runtime.h"
 
 #include <cstdint>
+#include <cstring>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -50,8 +51,18 @@ int64_t countElements(const std::vector<int64_t> &shape);
 
 float halfToFloat(uint16_t bits);
 uint16_t floatToHalf(float value);
-float bfloatToFloat(uint16_t bits);
-uint16_t floatToBfloat(float value);
+inline float bfloatToFloat(uint16_t bits) {
+  uint32_t wide = uint32_t(bits) << 16;
+  float value;
+  memcpy(&value, &wide, sizeof(value));
+  return value;
+}
+inline uint16_t floatToBfloat(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof(bits));
+  uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1)) >> 16;
+  return uint16_t(value != value ? (bits >> 16) | 0x40u : rounded);
+}
 float f8E4M3ToFloat(uint8_t bits);
 uint8_t floatToF8E4M3(float value);
 float f8E5M2ToFloat(uint8_t bits);

@@ -1,0 +1,42 @@
+//===- Communicator.h - how a backend moves data between ranks --*- C++ -*-===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TSP_RUNTIME_CORE_COMMUNICATOR_H
+#define TSP_RUNTIME_CORE_COMMUNICATOR_H
+
+#include "core/Transfer.h"
+
+struct tsp_rank;
+
+namespace tsp::runtime {
+
+/// A backend's collectives. Functions return false after Session::fail; the
+/// caller then leaves the compiled code.
+class Communicator {
+public:
+  virtual ~Communicator() = default;
+
+  /// Before each call of an entry, while no rank runs.
+  virtual void reset() = 0;
+
+  /// Begins a transfer; gives the event to wait for.
+  virtual bool start(tsp_rank &rank, const Transfer &transfer,
+                     tsp_event &event) = 0;
+
+  /// Completes a transfer.
+  virtual bool wait(tsp_rank &rank, tsp_event event) = 0;
+
+  /// Number of transfers that a rank started and did not wait for.
+  virtual int64_t pending(const tsp_rank &rank) const = 0;
+
+  /// Wakes all ranks that wait, after Session::fail.
+  virtual void wakeAll() = 0;
+};
+
+} // namespace tsp::runtime
+
+#endif // TSP_RUNTIME_CORE_COMMUNICATOR_H

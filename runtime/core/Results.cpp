@@ -1,0 +1,121 @@
+//===- Results.cpp - whole values from the ranks' parts -------------------===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "core/Context.h"
+
+#include <algorithm>
+
+using namespace tsp::runtime;
+
+bool tsp::runtime::isFirstReplica(const ValueDesc &value,
+                                  const tsp_rank &rank) {
+  std::vector<bool> splits(rank.coordinates.size(), false);
+  for (const DimPlacement &dim : value.placement)
+    for (const AxisSplit &split : dim)
+      splits[split.axis] = true;
+  for (size_t axis = 0; axis < splits.size(); ++axis)
+    if (!splits[axis] && rank.coordinates[axis] != 0)
+      return false;
+  return true;
+}
+
+void Context::read(const ValueDesc &value, const Place &place,
+                   char *dst) const {
+  int64_t size = dtypeSize(value.dtype);
+  for (const auto &rank : session->ranks) {
+    if (!isFirstReplica(value, *rank))
+      continue;
+    const char *src = local(*rank, place);
+    forEachRun(value.owned(desc.mesh, rank->coordinates), value.shape,
+               value.localShape, [&](int64_t from, int64_t to, int64_t run) {
+                 memcpy(dst + to * size, src + from * size,
+                        size_t(run * size));
+               });
+  }
+}
+
+/// The part of the segments with global elements in [begin, end).
+static std::vector<Segment> clip(const std::vector<Segment> &segments,
+                                 int64_t begin, int64_t end) {
+  std::vector<Segment> result;
+  for (const Segment &segment : segments) {
+    int64_t from = std::max(begin, segment.global);
+    int64_t to = std::min(end, segment.global + segment.size);
+    if (from < to)
+      result.push_back({segment.local + from - segment.global, from, to - from});
+  }
+  return result;
+}
+
+void tsp::runtime::gatherInOrder(
+    const ValueDesc &value, const std::vector<std::unique_ptr<tsp_rank>> &ranks,
+    const std::function<const char *(const tsp_rank &)> &local,
+    const OutputTensor::Sink &sink) {
+  const int64_t limit = int64_t(4) << 20;
+  int64_t size = dtypeSize(value.dtype);
+  if (value.elements() == 0)
+    return;
+
+  // Blocks are ranges of one dim `split`, for fixed indices of those before it.
+  int64_t inner = size;
+  size_t split = value.shape.size();
+  while (split > 0 && inner * value.shape[split - 1] <= limit)
+    inner *= value.shape[--split];
+  bool whole = split == 0;
+  if (!whole)
+    --split;
+  int64_t outer = 1;
+  for (size_t i = 0; i < split; ++i)
+    outer *= value.shape[i];
+  int64_t dim = whole ? 1 : value.shape[split];
+  int64_t step = whole ? 1 : std::max<int64_t>(1, limit / inner);
+  std::vector<char> block(size_t(inner * std::min(dim, step)));
+
+  for (int64_t prefix = 0; prefix < outer; ++prefix)
+    for (int64_t begin = 0; begin < dim; begin += step) {
+      int64_t end = std::min(dim, begin + step);
+      int64_t first = (prefix * dim + begin) * (inner / size);
+      for (const auto &rank : ranks) {
+        if (!isFirstReplica(value, *rank))
+          continue;
+        auto dims = value.owned(rank->session.model.mesh, rank->coordinates);
+        int64_t rest = prefix;
+        for (size_t i = split; i-- > 0; rest /= value.shape[i])
+          dims[i] = clip(dims[i], rest % value.shape[i],
+                         rest % value.shape[i] + 1);
+        if (!whole)
+          dims[split] = clip(dims[split], begin, end);
+        const char *src = local(*rank);
+        forEachRun(dims, value.shape, value.localShape,
+                   [&](int64_t from, int64_t to, int64_t run) {
+                     memcpy(&block[size_t((to - first) * size)],
+                            src + from * size, size_t(run * size));
+                   });
+      }
+      sink(block.data(), (end - begin) * inner);
+    }
+}
+
+std::vector<OutputTensor> Context::results(int entry) const {
+  std::vector<OutputTensor> tensors;
+  const EntryDesc &code = desc.entries[entry];
+  for (size_t i = 0; i < code.results.size(); ++i) {
+    const ValueDesc *value = &code.results[i];
+    Place place = resultPlace(entry, int(i));
+    OutputTensor tensor;
+    tensor.name = value->name;
+    tensor.dtype = value->dtype;
+    tensor.shape = value->shape;
+    tensor.produce = [this, value, place](const OutputTensor::Sink &sink) {
+      gatherInOrder(
+          *value, session->ranks,
+          [&](const tsp_rank &rank) { return local(rank, place); }, sink);
+    };
+    tensors.push_back(tensor);
+  }
+  return tensors;
+}

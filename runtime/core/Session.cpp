@@ -1,0 +1,135 @@
+//===- Session.cpp - the ranks of a context and what they share -----------===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "core/Session.h"
+
+#include <algorithm>
+
+using namespace tsp::runtime;
+
+static int chooseThreads(const ModelDesc &model, const tsp_options &options) {
+  if (options.threads > 0)
+    return std::min(options.threads, 1024);
+  int64_t cores = sysconf(_SC_NPROCESSORS_ONLN);
+  return int(std::max<int64_t>(1, cores / model.numRanks()));
+}
+
+Session::Session(const ModelDesc &model, const tsp_options &options)
+    : model(model), options(options), threads(chooseThreads(model, options)),
+      spin(threads * model.numRanks() <= sysconf(_SC_NPROCESSORS_ONLN)),
+      origin(nowNs()) {
+  for (int64_t i = 0; i < model.numRanks(); ++i)
+    ranks.push_back(std::make_unique<tsp_rank>(*this, i));
+  communicator = makeHostCommunicator(*this);
+  for (auto &rank : ranks)
+    rankThreads.emplace_back([this, &rank] { rankLoop(*rank); });
+}
+
+Session::~Session() {
+  stop.store(true);
+  commandBell.ring();
+  for (std::thread &thread : rankThreads)
+    thread.join();
+}
+
+void Session::rankLoop(tsp_rank &rank) {
+  uint64_t seen = 0;
+  while (true) {
+    uint32_t ticket = commandBell.ticket();
+    if (generation.load() != seen) {
+      seen = generation.load();
+      try {
+        command(rank);
+      } catch (const std::bad_alloc &) {
+        fail(format("rank %lld: out of memory", (long long)rank.index));
+      } catch (const std::exception &error) {
+        fail(error.what());
+      }
+      if (running.fetch_sub(1) == 1)
+        doneBell.ring();
+      continue;
+    }
+    if (stop.load())
+      return;
+    commandBell.sleep(ticket, 1000000000);
+  }
+}
+
+void Session::runOnRanks(std::function<void(tsp_rank &)> fn) {
+  aborted.store(false);
+  error.clear();
+  command = std::move(fn);
+  running.store(int64_t(ranks.size()));
+  generation.fetch_add(1);
+  commandBell.ring();
+  int64_t failedAt = 0;
+  while (true) {
+    uint32_t ticket = doneBell.ticket();
+    if (running.load() == 0)
+      break;
+    // After a failure every rank that waits comes back at once. One that does
+    // not is stuck in its own code; nothing can stop it.
+    if (failed()) {
+      if (failedAt == 0)
+        failedAt = nowNs();
+      int64_t grace = std::max(2.0, options.watchdog_s) * 1e9;
+      if (nowNs() - failedAt > grace) {
+        isLost = true;
+        break;
+      }
+    }
+    doneBell.sleep(ticket, failed() ? 50000000 : 200000000);
+  }
+  if (failed()) {
+    std::lock_guard<std::mutex> lock(errorMutex);
+    throw Error(error);
+  }
+}
+
+void Session::fail(const std::string &message) {
+  {
+    std::lock_guard<std::mutex> lock(errorMutex);
+    if (error.empty())
+      error = message;
+    aborted.store(true);
+  }
+  communicator->wakeAll();
+}
+
+void tsp::runtime::unwind(tsp_rank &rank) { longjmp(rank.unwind, 1); }
+
+//===----------------------------------------------------------------------===//
+// Ranks
+//===----------------------------------------------------------------------===//
+
+tsp_rank::tsp_rank(Session &session, int64_t index)
+    : session(session), index(index),
+      coordinates(rankCoordinates(session.model.mesh, index)),
+      pool(session.threads, session.spin ? 20000 : 0, progress) {
+  transfers.name = "transfers";
+}
+
+int64_t tsp_rank::axisIndex(int32_t group) const {
+  int64_t coordinate = 0;
+  for (int axis : session.model.groups[group].axes)
+    coordinate = coordinate * session.model.mesh[axis] + coordinates[axis];
+  return coordinate;
+}
+
+int64_t tsp_rank::axisSize(int32_t group) const {
+  int64_t size = 1;
+  for (int axis : session.model.groups[group].axes)
+    size *= session.model.mesh[axis];
+  return size;
+}
+
+int64_t tsp_rank::touchedBytes() const {
+  int64_t sum = persistent.touched() + arena.touched() + pool.scratchTouched();
+  for (const Mapping &border : borders)
+    sum += border.touched();
+  return sum;
+}

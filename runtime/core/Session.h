@@ -1,0 +1,71 @@
+//===- Session.h - the ranks of a context and what they share ---*- C++ -*-===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TSP_RUNTIME_CORE_SESSION_H
+#define TSP_RUNTIME_CORE_SESSION_H
+
+#include "core/Communicator.h"
+#include "core/Rank.h"
+
+#include <functional>
+#include <mutex>
+
+namespace tsp::runtime {
+
+/// The running side of a context: rank threads that execute commands together.
+struct Session {
+  Session(const ModelDesc &model, const tsp_options &options);
+  ~Session();
+
+  const ModelDesc &model;
+  const tsp_options options;
+  const int threads; ///< of a rank
+  const bool spin;   ///< whether waiting threads may burn time
+  const int64_t origin; ///< time 0 of the trace
+
+  std::vector<std::unique_ptr<tsp_rank>> ranks;
+  std::unique_ptr<Communicator> communicator;
+
+  /// Runs fn(rank) on every rank's main thread and waits for all. Throws the
+  /// first error of any of them. A rank that is lost may still use fn: it
+  /// captures no references to locals.
+  void runOnRanks(std::function<void(tsp_rank &)> fn);
+
+  /// Notes an error (the first one counts) and makes every waiting rank return.
+  void fail(const std::string &message);
+  bool failed() const { return aborted.load(std::memory_order_relaxed); }
+
+  /// Whether a rank did not come back after a failure: its thread is lost and
+  /// nothing can run any more.
+  bool lost() const { return isLost; }
+
+  bool tracing() const { return options.trace != 0; }
+
+private:
+  void rankLoop(tsp_rank &rank);
+
+  std::atomic<bool> aborted{false}, stop{false};
+  bool isLost = false;
+  std::mutex errorMutex;
+  std::string error;
+
+  std::function<void(tsp_rank &)> command;
+  std::atomic<uint64_t> generation{0};
+  std::atomic<int64_t> running{0};
+  Doorbell commandBell, doneBell;
+  std::vector<std::thread> rankThreads;
+};
+
+/// Leaves compiled code after an error; never returns.
+[[noreturn]] void unwind(tsp_rank &rank);
+
+/// The communicator whose ranks are threads of this process.
+std::unique_ptr<Communicator> makeHostCommunicator(Session &session);
+
+} // namespace tsp::runtime
+
+#endif // TSP_RUNTIME_CORE_SESSION_H
