@@ -1,0 +1,105 @@
+//===- RankProgram.h - compiled code for tests ------------------*- C++ -*-===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TSP_TEST_UNIT_RUNTIME_RANKPROGRAM_H
+#define TSP_TEST_UNIT_RUNTIME_RANKPROGRAM_H
+
+#include "core/Context.h"
+
+#include <functional>
+#include <gtest/gtest.h>
+#include <random>
+
+namespace tsp::runtime::test {
+
+/// A model whose entry "main" is a function of the test, run by every rank. The
+/// function has no objects with destructors on its stack where it calls the
+/// runtime, as errors jump over it.
+class RankProgram {
+public:
+  using Body = std::function<void(tsp_rank *rank, void **args, void **results)>;
+
+  explicit RankProgram(const std::string &mesh, const std::string &values = "",
+                       tsp_options options = defaults())
+      : json("{\"version\":1,\"mesh\":" + mesh +
+             ",\"entries\":[{\"name\":\"main\"," +
+             (values.empty() ? "\"args\":[],\"results\":[]" : values) + "}]}"),
+        model{json.c_str(), table()}, options(options) {
+    context = std::make_unique<Context>(model, this->options);
+  }
+
+  static tsp_options defaults() {
+    tsp_options options;
+    tsp_options_init(&options);
+    options.threads = 1;
+    options.watchdog_s = 20;
+    return options;
+  }
+
+  /// Runs the body on all ranks; the text of the error, or "".
+  std::string run(Body newBody) {
+    body() = std::move(newBody);
+    try {
+      context->call(0);
+      return "";
+    } catch (const Error &error) {
+      return error.what();
+    }
+  }
+
+  Session &session() { return context->running(); }
+
+  /// Leaves a context with a stuck rank alone.
+  void abandon() { context.release(); }
+
+  /// Counted bytes of a collective on a rank.
+  int64_t bytes(int64_t rank, Collective kind, int axis = 0) {
+    return session().ranks[rank]->counts[{int(kind), axis}].bytes;
+  }
+
+  std::unique_ptr<Context> context;
+
+private:
+  static Body &body() {
+    static Body current;
+    return current;
+  }
+  static const tsp_entry_point *table() {
+    static const tsp_entry_point entries[] = {
+        {"tsp_entry_main",
+         [](tsp_rank *rank, void **args, void **results, void *) {
+           body()(rank, args, results);
+         }},
+        {nullptr, nullptr}};
+    return entries;
+  }
+
+  std::string json;
+  tsp_model model;
+  tsp_options options;
+};
+
+inline std::string lineMesh(int64_t ranks) {
+  return format("[{\"name\":\"t\",\"size\":%lld}]", (long long)ranks);
+}
+
+/// Buffers of all ranks.
+template <typename T> using PerRank = std::vector<std::vector<T>>;
+
+template <typename T>
+PerRank<T> randomBuffers(int64_t ranks, int64_t size, unsigned seed) {
+  std::mt19937 random(seed);
+  PerRank<T> result(ranks, std::vector<T>(size));
+  for (auto &buffer : result)
+    for (T &value : buffer)
+      value = T(int(random() % 2001) - 1000) / T(8);
+  return result;
+}
+
+} // namespace tsp::runtime::test
+
+#endif // TSP_TEST_UNIT_RUNTIME_RANKPROGRAM_H
