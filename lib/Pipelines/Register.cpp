@@ -12,6 +12,7 @@
 #include "tsp/Kernels/Kernels.h"
 #include "tsp/Kernels/Passes.h"
 #include "tsp/Sharding/Passes.h"
+#include "tsp/Sharding/SchedulePasses.h"
 #include "tsp/Sharding/ShardingRule.h"
 
 #include "mlir/InitAllDialects.h"
@@ -28,6 +29,7 @@ void tsp::registerDialects(mlir::DialectRegistry &registry) {
 
 void tsp::registerPasses() {
   mlir::registerAllPasses();
+  registerTspSchedulePasses();
   registerTspKernelsPasses();
   registerTspShardingPasses();
   mlir::PassPipelineRegistration<>(

@@ -15,6 +15,56 @@
 include "mlir/Pass/PassBase.td"
 
 //===----------------------------------------------------------------------===//
+// From the program of a rank to kernels in tensor form
+//===----------------------------------------------------------------------===//
+
+def FormKernels : Pass<"tsp-form-kernels", "mlir::ModuleOp"> {
+  let summary = "Clusters the ops of a rank's program into kernels.";
+  let description = [{
+    Takes the program of one rank and leaves, outside of kernels, what the host
+    does: launches, collectives, `tsp.fold_loop`, `stablehlo.while` and `case`,
+    `stablehlo.reshape` (a view), constants that are data, and returns.
+
+    ```
+    %0 = stablehlo.dot_general %x, %w, ... : (tensor<8x4xf32>, tensor<4x6xf32>)
+    %1 = stablehlo.tanh %0 : tensor<8x6xf32>
+    return %1
+    // becomes
+    %0 = tsp.launch @k_dot_general_0(%x, %w) : ...
+    return %0
+    func.func private @k_dot_general_0(%a: tensor<8x4xf32>, %b: tensor<4x6xf32>)
+        -> tensor<8x6xf32> attributes {tsp.kernel, tsp.tied = array<i64: -1>}
+        { dot_general, tanh, return }
+    ```
+    A kernel is a root and what only that root needs:
+
+    - an elementwise op with its elementwise producers, through broadcasts,
+      transposes and slices; one of them may be a `dot_general` that is read at
+      the same index as the result is written, which makes the rest its epilogue;
+    - a `reduce` with its elementwise producers;
+    - attention, gather, sort and other irregular ops, alone; `concatenate`, `pad`
+      and the update of `dynamic_update_slice` take their producers along.
+
+    A value that several kernels read is stored once, unless it depends on
+    nothing but cheap ops (constants, iota, masks of indices), or reading its
+    operand again moves no more bytes. Expensive ops are never computed more than
+    once for an element.
+
+    `tsp.tied` names an argument that an elementwise result may overwrite, because
+    each of its elements is read only for the same element of the result.
+
+    Kernels that are equal but for locations are merged, so a model of many equal
+    layers has the kernels of one.
+  }];
+  let options = [Option<"remarks", "remarks", "bool", "false",
+                        "Say how many kernels there are before and after merging">];
+  let statistics = [
+    Statistic<"numLaunches", "launches", "Kernels launched by the host program">,
+    Statistic<"numKernels", "kernels", "Kernels left after merging equal ones">];
+  let dependentDialects = ["tsp::TspDialect"];
+}
+
+//===----------------------------------------------------------------------===//
 // Buffer form to object form
 //===----------------------------------------------------------------------===//
 

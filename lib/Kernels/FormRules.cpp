@@ -1,0 +1,166 @@
+//===- FormRules.cpp - what each op is to the kernels of its block --------===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FormRules.h"
+#include "tsp/Dialect/StableHLO/IR/StableHLODialect.h"
+#include "tsp/Dialect/TSP/IR/TspDialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using namespace tsp;
+
+/// Most ops that are computed again in every kernel that uses them.
+constexpr int64_t maxCostFromNothing = 6;
+
+OpClass tsp::classify(Operation *op) {
+  if (auto constant = dyn_cast<stablehlo::ConstantOp>(op))
+    return constant.getValue().isSplat() ? OpClass::Source : OpClass::Host;
+  if (isa<stablehlo::IotaOp>(op))
+    return OpClass::Source;
+  if (isa<stablehlo::BroadcastInDimOp>(op))
+    return OpClass::Expand;
+  if (isa<stablehlo::TransposeOp, stablehlo::SliceOp>(op))
+    return OpClass::Move;
+  if (isa<stablehlo::DotGeneralOp>(op))
+    return OpClass::Contraction;
+  if (isa<stablehlo::ReduceOp>(op))
+    return OpClass::Reduction;
+  if (stablehlo::isElementwise(op))
+    return OpClass::Elementwise;
+  if (isa<SdpaOp, stablehlo::GatherOp, stablehlo::ScatterOp, stablehlo::SortOp,
+          stablehlo::ReduceWindowOp, stablehlo::DynamicSliceOp,
+          stablehlo::DynamicUpdateSliceOp, stablehlo::ConcatenateOp,
+          stablehlo::PadOp, stablehlo::ReverseOp, stablehlo::BitcastConvertOp,
+          stablehlo::RngBitGeneratorOp, chlo::TopKOp>(op))
+    return OpClass::Irregular;
+  if (isa<stablehlo::ReshapeOp, stablehlo::WhileOp, stablehlo::CaseOp,
+          stablehlo::ReturnOp, func::ReturnOp, FoldLoopOp, YieldOp, LaunchOp,
+          AxisIndexOp, WaitOp, AllGatherOp, AllReduceOp, ReduceScatterOp,
+          AllToAllOp, BroadcastOp, SendRecvOp>(op))
+    return OpClass::Host;
+  return OpClass::Unknown;
+}
+
+bool tsp::isLight(OpClass opClass) {
+  return opClass == OpClass::Source || opClass == OpClass::Elementwise ||
+         opClass == OpClass::Expand || opClass == OpClass::Move;
+}
+
+bool tsp::isExpensive(Operation *op) {
+  using namespace stablehlo;
+  return isa<ExpOp, Expm1Op, LogOp, Log1pOp, LogisticOp, TanhOp, TanOp, SineOp,
+             CosineOp, CbrtOp, SqrtOp, RsqrtOp, PowOp, DivOp, RemOp, Atan2Op>(op) ||
+         isa_and_present<chlo::CHLODialect>(op->getDialect());
+}
+
+int64_t tsp::getNumElements(Value value) {
+  return cast<RankedTensorType>(value.getType()).getNumElements();
+}
+
+int64_t tsp::getNumBytes(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+}
+
+/// A splat constant of rank 0: an immediate in any kernel.
+static bool isScalarConstant(Operation *op) {
+  return isa<stablehlo::ConstantOp>(op) && classify(op) == OpClass::Source &&
+         getNumElements(op->getResult(0)) == 1;
+}
+
+bool tsp::mayFuseInto(OpOperand &use) {
+  Operation *producer = use.get().getDefiningOp(), *user = use.getOwner();
+  if (!producer)
+    return false;
+  OpClass opClass = classify(producer);
+  switch (classify(user)) {
+  case OpClass::Elementwise:
+    return isLight(opClass) || opClass == OpClass::Contraction;
+  case OpClass::Expand:
+  case OpClass::Move:
+  case OpClass::Reduction:
+    return isLight(opClass);
+  case OpClass::Irregular:
+    if (isa<stablehlo::ConcatenateOp>(user))
+      return isLight(opClass);
+    if (isa<stablehlo::PadOp, stablehlo::DynamicUpdateSliceOp>(user)) {
+      // Operand 0 of dynamic_update_slice is the buffer that is updated.
+      unsigned computed = isa<stablehlo::PadOp>(user) ? 0 : 1;
+      if (use.getOperandNumber() == computed)
+        return isLight(opClass);
+      return use.getOperandNumber() > computed && isScalarConstant(producer);
+    }
+    return !isa<SdpaOp>(user) && isScalarConstant(producer);
+  default:
+    return false;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// RecomputeRules
+//===----------------------------------------------------------------------===//
+
+int64_t RecomputeRules::costFromNothing(Operation *op) {
+  auto it = costs.find(op);
+  if (it != costs.end())
+    return it->second;
+  int64_t cost = maxCostFromNothing + 1;
+  OpClass opClass = classify(op);
+  if (opClass == OpClass::Source) {
+    cost = isa<stablehlo::IotaOp>(op) ? 1 : 0;
+  } else if (opClass == OpClass::Expand ||
+             (opClass == OpClass::Elementwise && !isExpensive(op))) {
+    cost = opClass == OpClass::Expand ? 0 : 1;
+    for (Value operand : op->getOperands()) {
+      Operation *def = operand.getDefiningOp();
+      cost += def ? costFromNothing(def) : maxCostFromNothing + 1;
+      if (cost > maxCostFromNothing)
+        break;
+    }
+  }
+  return costs[op] = cost;
+}
+
+bool RecomputeRules::isFromNothing(Operation *op) {
+  return op && costFromNothing(op) <= maxCostFromNothing;
+}
+
+/// True if a value used by `kernels` kernels of `block` lies in a buffer,
+/// whatever becomes of this user of it.
+bool RecomputeRules::isInMemoryAnyway(Value value, Block *block, int64_t kernels) {
+  Operation *def = value.getDefiningOp();
+  if (!def || def->getBlock() != block)
+    return true;
+  OpClass opClass = classify(def);
+  if (opClass == OpClass::Contraction)
+    return !value.hasOneUse();
+  if (!isLight(opClass))
+    return true;
+  // With one use it would rather be fused into this user.
+  return isWorthRepeating(def, kernels) || !value.hasOneUse();
+}
+
+bool RecomputeRules::isWorthRepeating(Operation *op, int64_t kernels) {
+  OpClass opClass = classify(op);
+  if (isExpensive(op) || isa<stablehlo::TransposeOp>(op) || !isLight(opClass))
+    return false;
+  Value read;
+  for (Value operand : op->getOperands()) {
+    if (isFromNothing(operand.getDefiningOp()) || operand == read)
+      continue;
+    if (read)
+      return false;
+    read = operand;
+  }
+  if (!read || !isInMemoryAnyway(read, op->getBlock(), kernels))
+    return false;
+  // A slice reads just its own elements.
+  int64_t stored = getNumBytes(op->getResult(0));
+  int64_t loaded = isa<stablehlo::SliceOp>(op) ? stored : getNumBytes(read);
+  return (kernels - 1) * loaded <= (kernels + 1) * stored;
+}

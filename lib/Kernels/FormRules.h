@@ -1,0 +1,67 @@
+//===- FormRules.h - what each op is to the kernels of its block -*- C++ -*-===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TSP_LIB_KERNELS_FORMRULES_H
+#define TSP_LIB_KERNELS_FORMRULES_H
+
+#include "mlir/IR/Operation.h"
+#include "mlir/IR/Value.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace tsp {
+
+enum class OpClass {
+  Host,        ///< stays in the host program: collectives, loops, views, data
+  Source,      ///< computed from nothing: splat constant, iota
+  Elementwise, ///< result[i] = f(operands[i])
+  Expand,      ///< broadcast_in_dim
+  Move,        ///< transpose, slice: elements of the operand in other places
+  Contraction, ///< dot_general
+  Reduction,   ///< reduce
+  Irregular,   ///< attention, gather, sort...: a kernel of its own
+  Unknown,     ///< no kernel is made of it
+};
+
+OpClass classify(mlir::Operation *op);
+
+/// Source, Elementwise, Expand or Move: an op that can be computed element by
+/// element inside the kernel of its consumer.
+bool isLight(OpClass opClass);
+
+/// Costs much more than loading a value: exp, tanh, division...
+bool isExpensive(mlir::Operation *op);
+
+/// True if the op that defines `use` may be computed inside the kernel of the
+/// user, false if that kernel has to find the value in a buffer.
+bool mayFuseInto(mlir::OpOperand &use);
+
+/// Number of elements and of bytes in a buffer of a value.
+int64_t getNumElements(mlir::Value value);
+int64_t getNumBytes(mlir::Value value);
+
+/// Answers, with a memo, questions on the operands behind a value.
+class RecomputeRules {
+public:
+  /// True for ops that depend on nothing and are cheap: they are computed in
+  /// every kernel that uses them, and never read from memory there.
+  bool isFromNothing(mlir::Operation *op);
+
+  /// True if computing `op` in each of `kernels` kernels reads no more bytes
+  /// than storing it once and loading it there.
+  bool isWorthRepeating(mlir::Operation *op, int64_t kernels);
+
+private:
+  /// Cost of computing `op` from nothing; above `maxCost` when it cannot be.
+  int64_t costFromNothing(mlir::Operation *op);
+  bool isInMemoryAnyway(mlir::Value value, mlir::Block *block, int64_t kernels);
+
+  llvm::DenseMap<mlir::Operation *, int64_t> costs;
+};
+
+} // namespace tsp
+
+#endif // TSP_LIB_KERNELS_FORMRULES_H
