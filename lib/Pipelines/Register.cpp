@@ -9,6 +9,8 @@
 #include "tsp/Dialect/Sdy/IR/SdyDialect.h"
 #include "tsp/Dialect/StableHLO/IR/StableHLODialect.h"
 #include "tsp/Dialect/TSP/IR/TspDialect.h"
+#include "tsp/Frontend/Frontend.h"
+#include "tsp/Frontend/Passes.h"
 #include "tsp/Kernels/Kernels.h"
 #include "tsp/Kernels/Passes.h"
 #include "tsp/Sharding/Passes.h"
@@ -30,8 +32,13 @@ void tsp::registerDialects(mlir::DialectRegistry &registry) {
 void tsp::registerPasses() {
   mlir::registerAllPasses();
   registerTspSchedulePasses();
+  registerTspFrontendPasses();
   registerTspKernelsPasses();
   registerTspShardingPasses();
+  mlir::PassPipelineRegistration<ImportOptions>(
+      "tsp-import", "Takes in a program as JAX prints it: flat functions of "
+                    "supported ops, arguments with names and kinds",
+      buildImportPipeline);
   mlir::PassPipelineRegistration<>(
       "tsp-kernel-pipeline", "Takes kernels from tensors to LLVM functions",
       [](mlir::OpPassManager &manager) {

@@ -26,3 +26,5 @@ void ConstantOp::build(OpBuilder &builder, OperationState &state,
                        ElementsAttr value) {
   build(builder, state, value.getType(), value);
 }
+
+OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }

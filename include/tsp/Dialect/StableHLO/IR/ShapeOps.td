@@ -24,6 +24,7 @@ def StableHLO_ConstantOp : StableHLO_PureOp<"constant",
   let results = (outs StableHLO_Tensor:$output);
   let assemblyFormat = "attr-dict $value";
   let builders = [OpBuilder<(ins "::mlir::ElementsAttr":$value)>];
+  let hasFolder = 1;
 }
 
 def StableHLO_IotaOp : StableHLO_ShapeOp<"iota"> {
