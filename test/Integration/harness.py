@@ -24,13 +24,32 @@ FACTOR = {"f32": 2.0, "bf16": 1.5}
 
 @dataclasses.dataclass
 class Exported:
-    """A case in one type: program, files of its values, expected results."""
+    """A case in one type: program and files of its values."""
     case: Case
+    dtype: str
     program: tsp.Program
     parameters: pathlib.Path
     inputs: pathlib.Path
-    jax: list[np.ndarray]
-    reference: list[np.ndarray]
+
+    @property
+    def jax(self) -> list[np.ndarray]:
+        """Results of JAX in that type."""
+        return self._known("jax")
+
+    @property
+    def reference(self) -> list[np.ndarray]:
+        """Results of JAX in float64."""
+        return self._known("reference")
+
+    def _known(self, which: str) -> list[np.ndarray]:
+        return [self._numbers[f"{which}{i}"] for i in range(len(self.program.signature().results))]
+
+    @functools.cached_property
+    def _numbers(self) -> dict[str, np.ndarray]:
+        def compute() -> dict[str, np.ndarray]:
+            numbers = {f"jax{i}": value for i, value in enumerate(self.case.by_jax(self.dtype))}
+            return numbers | {f"reference{i}": value for i, value in enumerate(self.case.reference(self.dtype))}
+        return cached(self.program.text, self.program.signature().named(*self.case.cast(self.dtype)).values(), compute)
 
 
 @dataclasses.dataclass
@@ -53,12 +72,7 @@ def export(case: Case, dtype: str, folder: pathlib.Path) -> Exported:
     parameters, inputs = folder / f"{dtype}-parameters.safetensors", folder / f"{dtype}-inputs.safetensors"
     tsp.save_tensors(parameters, {name: value for name, value in values.items() if kinds[name] == "parameter"})
     tsp.save_tensors(inputs, {name: value for name, value in values.items() if kinds[name] != "parameter"})
-    count = len(program.signature().results)
-
-    def by_jax() -> dict[str, np.ndarray]:
-        return {f"jax{i}": value for i, value in enumerate(case.by_jax(dtype))} | {f"exact{i}": value for i, value in enumerate(case.reference(dtype))}
-    known = cached(program.text, values.values(), by_jax)
-    return Exported(case, program, parameters, inputs, [known[f"jax{i}"] for i in range(count)], [known[f"exact{i}"] for i in range(count)])
+    return Exported(case, dtype, program, parameters, inputs)
 
 
 def compile_case(exported: Exported, folder: pathlib.Path, mesh: str, strategy: str, options: tuple[str, ...] = ()) -> pathlib.Path:

@@ -13,6 +13,7 @@ from jax import lax
 
 import tsp
 from Integration.case import Case, random_ids, random_values
+from tsp.blocks import rope, wide
 from tsp.models import smollm2
 
 BATCH, LENGTH = 2, 17
@@ -43,9 +44,9 @@ def mlp_only(config: smollm2.Config = CONFIG, batch: int = BATCH, length: int = 
     return Case(lambda params, x: smollm2.gated_mlp(config, params, x), (params, random_values((batch, length, config.width))))
 
 
-def model(config: smollm2.Config = CONFIG) -> Case:
-    """Embedding, two layers, tied head: logits."""
-    return Case(functools.partial(smollm2.forward, config), (smollm2.random_params(config), random_ids(config.vocab, (BATCH, LENGTH))))
+def model(config: smollm2.Config = CONFIG, batch: int = BATCH, length: int = LENGTH) -> Case:
+    """Embedding, layers, tied head: logits."""
+    return Case(functools.partial(smollm2.forward, config), (smollm2.random_params(config), random_ids(config.vocab, (batch, length))))
 
 
 def top_tokens(config: smollm2.Config = CONFIG) -> Case:
@@ -83,9 +84,9 @@ def packed(config: smollm2.Config = CONFIG) -> Case:
     def fn(params: Any, x: jax.Array, segments: jax.Array, positions: jax.Array) -> jax.Array:
         groups = config.heads // config.kv_heads
         q, k, v = ((x @ params[name]).reshape(*x.shape[:2], -1, config.head_width) for name in ["wq", "wk", "wv"])
-        q, k = tsp.blocks.rope(q, positions, config.theta), tsp.blocks.rope(k, positions, config.theta)
+        q, k = rope(q, positions, config.theta), rope(k, positions, config.theta)
         q = q.reshape(*x.shape[:2], config.kv_heads, groups, config.head_width)
-        scores = jnp.einsum("bqkgd,btkd->bkgqt", q, k, preferred_element_type=tsp.blocks.wide(x)) * config.head_width ** -0.5
+        scores = jnp.einsum("bqkgd,btkd->bkgqt", q, k, preferred_element_type=wide(x)) * config.head_width ** -0.5
         same = segments[:, :, None] == segments[:, None, :]
         mask = same & (positions[:, :, None] >= positions[:, None, :])
         weights = jax.nn.softmax(jnp.where(mask[:, None, None], scores, -1e30), axis=-1).astype(x.dtype)
@@ -103,7 +104,7 @@ def repeated_heads(config: smollm2.Config = CONFIG) -> Case:
         positions = jnp.arange(x.shape[1])
         bias = jnp.where(positions[:, None] >= positions[None, :], 0.0, -jnp.inf)
         scores = jnp.einsum("bqhd,bthd->bhqt", q * config.head_width ** -0.5, k) + bias.astype(x.dtype)
-        weights = jax.nn.softmax(scores.astype(tsp.blocks.wide(x)), axis=-1).astype(x.dtype)
+        weights = jax.nn.softmax(scores.astype(wide(x)), axis=-1).astype(x.dtype)
         return x + jnp.einsum("bhqt,bthd->bqhd", weights, v).reshape(*x.shape[:2], -1) @ params["wo"]
     return Case(fn, (layer, random_values((BATCH, LENGTH, config.width))))
 

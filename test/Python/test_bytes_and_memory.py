@@ -1,0 +1,62 @@
+# Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Bytes received to the byte, parameters held, peaks."""
+import pytest
+
+from Integration import harness, llama
+from tsp import closed_forms
+
+pytestmark = pytest.mark.skipif(not harness.tools_are_built(), reason="tsp-compile is not built")
+
+EVEN, BATCH, LENGTH = llama.EVEN, 2, 24
+SIZES = closed_forms.Sizes(EVEN.layers, EVEN.width, EVEN.heads * EVEN.head_width, EVEN.kv_heads * EVEN.head_width, EVEN.ffn, EVEN.vocab, BATCH, LENGTH)
+PARTS = {
+    "attention": (llama.attention_only(EVEN, BATCH, LENGTH), closed_forms.tsp_attention),
+    "mlp": (llama.mlp_only(EVEN, BATCH, LENGTH), closed_forms.tsp_gated_mlp),
+    "model": (llama.model(EVEN, BATCH, LENGTH), closed_forms.tsp_forward),
+}
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4, 6, 8])
+@pytest.mark.parametrize("part", PARTS)
+def test_tsp_receives_the_closed_form(exported, executable, part, ranks):
+    case, formula = PARTS[part]
+    program = exported(case)
+    result = harness.run(program, executable(program, f"t={ranks}", "tsp"))
+    harness.judge(program, result.results, "f32")
+    received = [sum(result.bytes_received(rank).values()) for rank in range(ranks)]
+    assert received == [formula(ranks, SIZES)] * ranks, result.bytes_received(0)
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+def test_tp_receives_the_closed_form(exported, executable, ranks):
+    program = exported(PARTS["model"][0])
+    result = harness.run(program, executable(program, f"t={ranks}", "tp"))
+    received = [sum(result.bytes_received(rank).values()) for rank in range(ranks)]
+    assert received == [closed_forms.tp_forward(ranks, SIZES)] * ranks, result.bytes_received(0)
+
+
+def test_one_rank_receives_nothing(exported, executable):
+    program = exported(PARTS["model"][0])
+    result = harness.run(program, executable(program, "t=1", "tsp"))
+    assert sum(result.bytes_received(0).values()) == 0
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 6, 8])
+def test_each_rank_holds_its_part_of_the_parameters(exported, executable, ranks):
+    program = exported(PARTS["model"][0])
+    result = harness.run(program, executable(program, f"t={ranks}", "tsp"))
+    whole = sum(4 * argument.shape[0] * (argument.shape[1] if len(argument.shape) == 2 else 1)
+                for argument in program.program.signature().arguments if argument.kind == "parameter")
+    assert [rank["parameter_bytes"] for rank in result.stats["ranks"]] == [whole // ranks] * ranks
+
+
+@pytest.mark.parametrize("mesh, strategy", [("", "none"), ("t=4", "tsp")])
+def test_peak_grows_linearly_with_the_sequence(exported, executable, mesh, strategy):
+    peaks = []
+    for length in (2048, 4096, 8192):
+        program = exported(llama.attention_only(EVEN, 1, length))
+        result = harness.run(program, executable(program, mesh, strategy))
+        harness.judge_memory(result)
+        peaks.append(max(rank["peak_bytes"] for rank in result.stats["ranks"]))
+    assert peaks[2] - peaks[1] < 2.2 * (peaks[1] - peaks[0]), peaks
