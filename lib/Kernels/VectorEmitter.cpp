@@ -1,0 +1,200 @@
+//===- VectorEmitter.cpp - short hand for vector loops --------------------===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tsp/Kernels/VectorEmitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using tsp::VectorEmitter;
+
+//===----------------------------------------------------------------------===//
+// Index arithmetic
+//===----------------------------------------------------------------------===//
+
+Value VectorEmitter::index(int64_t value) {
+  return arith::ConstantIndexOp::create(b, loc, value);
+}
+
+Value VectorEmitter::add(Value x, Value y) {
+  return b.createOrFold<arith::AddIOp>(loc, x, y);
+}
+
+Value VectorEmitter::sub(Value x, Value y) {
+  return b.createOrFold<arith::SubIOp>(loc, x, y);
+}
+
+Value VectorEmitter::mul(Value x, int64_t y) { return mul(x, index(y)); }
+
+Value VectorEmitter::mul(Value x, Value y) {
+  return b.createOrFold<arith::MulIOp>(loc, x, y);
+}
+
+Value VectorEmitter::div(Value x, int64_t y) {
+  if (y == 1)
+    return x;
+  return b.createOrFold<arith::DivUIOp>(loc, x, index(y));
+}
+
+Value VectorEmitter::rem(Value x, int64_t y) {
+  if (y == 1)
+    return index(0);
+  return b.createOrFold<arith::RemUIOp>(loc, x, index(y));
+}
+
+Value VectorEmitter::min(Value x, Value y) {
+  return b.createOrFold<arith::MinSIOp>(loc, x, y);
+}
+
+Value VectorEmitter::max(Value x, Value y) {
+  return b.createOrFold<arith::MaxSIOp>(loc, x, y);
+}
+
+VectorEmitter::Values VectorEmitter::delinearize(Value linear,
+                                                 ArrayRef<int64_t> sizes) {
+  Values result(sizes.size());
+  for (size_t i = sizes.size(); i-- > 0;) {
+    result[i] = i == 0 ? linear : rem(linear, sizes[i]);
+    linear = i == 0 ? linear : div(linear, sizes[i]);
+  }
+  return result;
+}
+
+Value VectorEmitter::offset(Value base, ValueRange indices,
+                            ArrayRef<int64_t> strides) {
+  for (auto [i, stride] : llvm::zip_equal(indices, strides))
+    if (stride != 0)
+      base = add(base, mul(i, stride));
+  return base;
+}
+
+//===----------------------------------------------------------------------===//
+// Conditions and loops
+//===----------------------------------------------------------------------===//
+
+Value VectorEmitter::lessThan(Value x, Value y) {
+  return b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, x, y);
+}
+
+Value VectorEmitter::equal(Value x, Value y) {
+  return b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, x, y);
+}
+
+Value VectorEmitter::notEqual(Value x, Value y) {
+  return b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::ne, x, y);
+}
+
+Value VectorEmitter::select(Value condition, Value x, Value y) {
+  return b.createOrFold<arith::SelectOp>(loc, condition, x, y);
+}
+
+VectorEmitter::Values
+VectorEmitter::loop(Value from, Value to, int64_t step, ValueRange init,
+                    llvm::function_ref<Values(Value, ValueRange)> body) {
+  // A loop of one step is its body.
+  APInt first, last;
+  if (matchPattern(from, m_ConstantInt(&first)) &&
+      matchPattern(to, m_ConstantInt(&last)) &&
+      last.getSExtValue() > first.getSExtValue() &&
+      last.getSExtValue() - first.getSExtValue() <= step)
+    return body(from, init);
+  auto loop = scf::ForOp::create(
+      b, loc, from, to, index(step), init,
+      [&](OpBuilder &, Location, Value iv, ValueRange carried) {
+        OpBuilder::InsertionGuard guard(b);
+        b.setInsertionPointToEnd(iv.getParentBlock());
+        Values next = body(iv, carried);
+        scf::YieldOp::create(b, loc, next);
+      });
+  return Values(loop.getResults());
+}
+
+void VectorEmitter::loop(Value from, Value to, int64_t step,
+                         llvm::function_ref<void(Value)> body) {
+  loop(from, to, step, ValueRange(), [&](Value iv, ValueRange) {
+    body(iv);
+    return Values();
+  });
+}
+
+void VectorEmitter::loop(int64_t from, int64_t to, int64_t step,
+                         llvm::function_ref<void(Value)> body) {
+  loop(index(from), index(to), step, body);
+}
+
+void VectorEmitter::when(Value condition, llvm::function_ref<void()> body,
+                         llvm::function_ref<void()> otherwise) {
+  auto branch =
+      scf::IfOp::create(b, loc, condition, /*withElseRegion=*/bool(otherwise));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(branch.thenBlock()->getTerminator());
+  body();
+  if (otherwise) {
+    b.setInsertionPoint(branch.elseBlock()->getTerminator());
+    otherwise();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+Value VectorEmitter::flat(Value buffer) {
+  auto type = cast<MemRefType>(buffer.getType());
+  if (type.getRank() == 1)
+    return buffer;
+  if (type.getRank() == 0) {
+    auto one = MemRefType::get({1}, type.getElementType());
+    return memref::ExpandShapeOp::create(b, loc, one, buffer,
+                                         ArrayRef<ReassociationIndices>());
+  }
+  ReassociationIndices all =
+      llvm::to_vector<2>(llvm::seq<int64_t>(0, type.getRank()));
+  return memref::CollapseShapeOp::create(
+      b, loc, buffer, ArrayRef<ReassociationIndices>(all));
+}
+
+Value VectorEmitter::view(Value scratch, int64_t byteOffset, Type element,
+                          int64_t count) {
+  return memref::ViewOp::create(b, loc, MemRefType::get({count}, element),
+                                scratch, index(byteOffset), ValueRange());
+}
+
+Value VectorEmitter::load(Value flat, Value at) {
+  return memref::LoadOp::create(b, loc, flat, at);
+}
+
+void VectorEmitter::store(Value scalar, Value flat, Value at) {
+  memref::StoreOp::create(b, loc, scalar, flat, at);
+}
+
+Value VectorEmitter::loadVector(Value flat, Value at, int64_t lanes,
+                                Value mask) {
+  Type element = cast<MemRefType>(flat.getType()).getElementType();
+  VectorType type = vectorOf(element, lanes);
+  if (!mask)
+    return vector::LoadOp::create(b, loc, type, flat, at);
+  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
+  return vector::MaskedLoadOp::create(b, loc, type, flat, at, mask, zero);
+}
+
+void VectorEmitter::storeVector(Value vector, Value flat, Value at,
+                                Value mask) {
+  if (mask)
+    vector::MaskedStoreOp::create(b, loc, flat, at, mask, vector);
+  else
+    vector::StoreOp::create(b, loc, vector, flat, at);
+}
+
+Value VectorEmitter::mask(Value count, int64_t lanes) {
+  return vector::CreateMaskOp::create(b, loc, vectorOf(b.getI1Type(), lanes),
+                                      count);
+}
