@@ -154,8 +154,14 @@ void BlockEmitter::emit(Value begin, Value end) {
       if (plan.copyA != GemmCopy::none)
         copyRows(e.index(0), e.index(plan.ks));
       emitRowsBlock(e, spec, plan, aBase, bBase, bufferA, n0,
-                    [&](Value vector, Value m, Value n, Value mask) {
-                      store(e, vector, GemmPosition{outer, m, n}, mask);
+                    [&](Value vector, Value m, Value n) {
+                      e.storeVector(vector, bufferC, e.index(0));
+                      GemmRow piece{bufferC, e.index(0), outer, m,
+                                    n,       plan.lanes, {}};
+                      if (spec.n % plan.lanes != 0)
+                        piece.count =
+                            e.min(e.sub(e.index(spec.n), n), plan.lanes);
+                      store(e, piece);
                     });
       return {};
     }
@@ -260,22 +266,18 @@ void BlockEmitter::emitPanel(Value k0, Value count, Value panel) {
 }
 
 void BlockEmitter::storePanel(Value panel) {
-  int64_t nr = plan.nr(), lanes = plan.lanes;
+  int64_t nr = plan.nr();
   Value n = e.add(n0, e.mul(panel, nr));
   e.loop(e.index(0), tiles, 1, [&](Value tile) {
     Value row = tileRow(tile);
     Value nominal = e.add(m0, e.mul(tile, plan.mr));
     Value at = tileSums(panel, tile);
     e.loop(e.sub(nominal, row), e.index(plan.mr), 1, [&](Value r) {
-      Value line = e.add(at, e.mul(r, nr));
-      e.loop(0, nr, lanes, [&](Value x) {
-        Value first = e.add(n, x);
-        Value mask = spec.n % nr == 0
-                         ? Value()
-                         : e.mask(e.sub(e.index(spec.n), first), lanes);
-        store(e, e.loadVector(bufferC, e.add(line, x), lanes),
-              GemmPosition{outer, e.add(row, r), first}, mask);
-      });
+      GemmRow piece{bufferC, e.add(at, e.mul(r, nr)), outer, e.add(row, r),
+                    n,       nr,                      {}};
+      if (spec.n % nr != 0)
+        piece.count = e.min(e.sub(e.index(spec.n), n), nr);
+      store(e, piece);
     });
   });
 }

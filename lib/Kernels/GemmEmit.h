@@ -41,7 +41,7 @@ void emitRowsBlock(VectorEmitter &e, const GemmSpec &spec, const GemmPlan &plan,
                    mlir::Value aBase, mlir::Value bBase, mlir::Value scratchA,
                    mlir::Value column,
                    llvm::function_ref<void(mlir::Value vector, mlir::Value m,
-                                           mlir::Value n, mlir::Value mask)>
+                                           mlir::Value n)>
                        store);
 
 /// Offset of contraction index `k`.

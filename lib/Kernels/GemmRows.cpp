@@ -20,7 +20,7 @@ using Values = VectorEmitter::Values;
 void tsp::emitRowsBlock(
     VectorEmitter &e, const GemmSpec &spec, const GemmPlan &plan, Value aBase,
     Value bBase, Value scratchA, Value column,
-    llvm::function_ref<void(Value, Value, Value, Value)> store) {
+    llvm::function_ref<void(Value, Value, Value)> store) {
   int64_t lanes = plan.lanes, depth = plan.ks;
   int64_t wholeDepth = depth / lanes * lanes;
   const GemmOperand &a = spec.a, &b = spec.b;
@@ -35,10 +35,6 @@ void tsp::emitRowsBlock(
         at = e.min(at, spec.n - 1);
       lines.push_back(e.offset(bBase, at, b.free));
     }
-    Value mask = spec.n % lanes == 0
-                     ? Value()
-                     : e.mask(e.sub(e.index(spec.n), n), lanes);
-
     e.loop(0, spec.m, 1, [&](Value m) {
       Value row = copied ? e.mul(m, plan.lda) : e.offset(aBase, m, a.free);
       Value source = copied ? scratchA : a.flat;
@@ -61,7 +57,7 @@ void tsp::emitRowsBlock(
       if (wholeDepth != depth)
         sums = step(e.index(wholeDepth), sums,
                     e.mask(e.index(depth - wholeDepth), lanes));
-      store(e.sumRows(sums), m, n, mask);
+      store(e.sumRows(sums), m, n);
     });
   });
 }

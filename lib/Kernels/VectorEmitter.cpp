@@ -162,6 +162,13 @@ Value VectorEmitter::flat(Value buffer) {
       b, loc, buffer, ArrayRef<ReassociationIndices>(all));
 }
 
+Value VectorEmitter::shifted(Value flat, int64_t elements) {
+  int64_t size = cast<MemRefType>(flat.getType()).getDimSize(0) - elements;
+  return memref::SubViewOp::create(
+      b, loc, flat, ArrayRef<int64_t>{elements}, ArrayRef<int64_t>{size},
+      ArrayRef<int64_t>{1});
+}
+
 Value VectorEmitter::view(Value scratch, int64_t byteOffset, Type element,
                           int64_t count) {
   return memref::ViewOp::create(b, loc, MemRefType::get({count}, element),

@@ -41,16 +41,17 @@ struct GemmOperand {
   llvm::SmallVector<int64_t> k;
 };
 
-/// Where in C a value lies.
-struct GemmPosition {
+/// A finished piece of a row of C, and where it belongs.
+struct GemmRow {
+  mlir::Value sums, at; ///< buffer of the computation's type, first element
   llvm::SmallVector<mlir::Value> outer;
-  mlir::Value m, n; ///< n is the column of the first lane
+  mlir::Value m, n;  ///< row, and column of the first element
+  int64_t width;     ///< elements, of which those up to `count` are columns
+  mlir::Value count; ///< null: all of them
 };
 
-/// What becomes of a finished vector of columns. Lanes outside of `mask` (if
-/// any) lie past the last column.
-using GemmStore = std::function<void(VectorEmitter &, mlir::Value vector,
-                                     const GemmPosition &, mlir::Value mask)>;
+/// What becomes of a finished piece of a row.
+using GemmStore = std::function<void(VectorEmitter &, const GemmRow &)>;
 
 struct GemmSpec {
   llvm::SmallVector<int64_t> outer; ///< sizes

@@ -85,6 +85,8 @@ public:
 
   /// A buffer of static shape as a buffer of one dim.
   Value flat(Value buffer);
+  /// A flat buffer without its first elements.
+  Value shifted(Value flat, int64_t elements);
   /// A part of the scratch bytes as `count` elements of a type.
   Value view(Value scratch, int64_t byteOffset, Type element, int64_t count);
   Value load(Value flat, Value at);

@@ -65,6 +65,43 @@ def FormKernels : Pass<"tsp-form-kernels", "mlir::ModuleOp"> {
 }
 
 //===----------------------------------------------------------------------===//
+// Tensor form to buffer form
+//===----------------------------------------------------------------------===//
+
+def LowerGemmKernels : Pass<"tsp-lower-gemm-kernels", "mlir::ModuleOp"> {
+  let summary = "Writes the loops of kernels that are one matrix product.";
+  let description = [{
+    A kernel in tensor form whose work is one `stablehlo.dot_general` of floats
+    becomes a blocked, vectorised product in buffer form (see
+    tsp/Kernels/Gemm.h). Transposes, broadcasts, slices, reshapes and exact
+    conversions of the operands become strides and conversions of the reads;
+    those of the result become strides and conversions of the stores. Sums are
+    f32, or f64 when an operand, the result or the algorithm asks for it, and
+    rounded once. Other kernels are left as they are.
+
+    ```
+    func.func private @k(%x: tensor<512x576xf32>, %w: tensor<1536x576xf32>)
+        -> tensor<512x1536xf32> attributes {tsp.kernel} {
+      %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : ...
+      return %y : tensor<512x1536xf32>
+    }
+    // becomes
+    func.func private @k(%x: memref<512x576xf32>, %w: memref<1536x576xf32>,
+        %y: memref<512x1536xf32>, %begin: index, %end: index,
+        %scratch: memref<...xi8>)
+        attributes {tsp.kernel, tsp.grid = 20 : i64, tsp.scratch = ...} {
+      scf.for %block = %begin to %end ... // blocks of %y
+    ```
+  }];
+  let options = [Option<"vectorBits", "vector-bits", "int64_t", "512",
+                        "width of the vectors: 512, 256 or 128">];
+  let dependentDialects = ["mlir::vector::VectorDialect", "mlir::scf::SCFDialect",
+                           "mlir::memref::MemRefDialect", "mlir::arith::ArithDialect",
+                           "mlir::math::MathDialect"];
+  let statistics = [Statistic<"numKernels", "kernels", "Products lowered">];
+}
+
+//===----------------------------------------------------------------------===//
 // Buffer form to object form
 //===----------------------------------------------------------------------===//
 
