@@ -137,7 +137,9 @@ DotProduct tsp::takeApart(stablehlo::DotGeneralOp dot, Type compute,
   for (auto [l, r] : llvm::zip_equal(lhsContract, rhsContract))
     k.push_back({{}, lhsType.getDimSize(l), lhs.strides[l], rhs.strides[r], 0});
   // The order of contracted dims is free: the one with stride 1 comes last.
-  llvm::stable_sort(k, [](const Loop &x, const Loop &y) { return x.a > y.a; });
+  llvm::sort(k, [](const Loop &x, const Loop &y) {
+    return std::pair(x.a, x.b) > std::pair(y.a, y.b);
+  });
 
   m = simplify(m);
   n = simplify(n);

@@ -14,5 +14,8 @@ using namespace mlir;
 
 void tsp::buildKernelPipeline(OpPassManager &manager,
                               const KernelOptions &options) {
+  LowerGemmKernelsOptions gemm;
+  gemm.vectorBits = options.vectorBits;
+  manager.addPass(createLowerGemmKernels(gemm));
   manager.addPass(createFinalizeKernels());
 }

@@ -1,0 +1,78 @@
+// RUN: tsp-opt %s --tsp-lower-gemm-kernels --canonicalize --cse | FileCheck %s
+// RUN: tsp-opt %s --tsp-lower-gemm-kernels=vector-bits=256 --canonicalize --cse | FileCheck %s --check-prefix=AVX2
+
+// B is copied to scratch as panels when the block's columns change; the
+// register tile has 12 rows of two vectors.
+// CHECK-LABEL: func.func private @panels(
+// CHECK-SAME:    %{{.*}}: memref<480x576xf32>, %{{.*}}: memref<576x1536xf32>,
+// CHECK-SAME:    %[[C:.*]]: memref<480x1536xf32>, %[[BEGIN:.*]]: index, %[[END:.*]]: index,
+// CHECK-SAME:    %{{.*}}: memref<{{.*}}xi8>) attributes {tsp.grid = {{.*}} : i64, tsp.kernel, tsp.scratch = {{.*}} : i64}
+// CHECK:         scf.for %{{.*}} = %[[BEGIN]] to %[[END]] {{.*}} iter_args(%[[LAST:.*]] =
+// CHECK:           %[[NEW:.*]] = arith.cmpi ne, %{{.*}}, %[[LAST]]
+// CHECK:           scf.if %[[NEW]]
+// CHECK:             vector.store
+// CHECK:           scf.for
+// CHECK-COUNT-24:        vector.fma {{.*}} : vector<16xf32>
+// CHECK-NOT:             vector.fma
+// CHECK:           vector.store %{{.*}}, %{{.*}} : memref<737280xf32>, vector<16xf32>
+// AVX2-LABEL:  func.func private @panels(
+// AVX2-COUNT-12:         vector.fma {{.*}} : vector<8xf32>
+// AVX2-NOT:              vector.fma
+// AVX2-LABEL:  func.func private @weight_rows(
+func.func private @panels(%x: tensor<480x576xf32>, %w: tensor<576x1536xf32>) -> tensor<480x1536xf32> attributes {tsp.kernel} {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<480x576xf32>, tensor<576x1536xf32>) -> tensor<480x1536xf32>
+  return %0 : tensor<480x1536xf32>
+}
+
+// A weight with the contracted dim inside is turned while it is copied.
+// CHECK-LABEL: func.func private @weight_rows(
+// CHECK:         scf.if
+// CHECK-COUNT-64:  vector.shuffle
+// CHECK-NOT:       vector.shuffle
+// CHECK:         vector.fma
+func.func private @weight_rows(%x: tensor<480x576xf32>, %w: tensor<1536x576xf32>) -> tensor<480x1536xf32> attributes {tsp.kernel} {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<480x576xf32>, tensor<1536x576xf32>) -> tensor<480x1536xf32>
+  return %0 : tensor<480x1536xf32>
+}
+
+// One row: nothing is copied.
+// CHECK-LABEL: func.func private @decode(
+// CHECK-SAME:    %{{.*}}: memref<1x576xf32>, %[[W:.*]]: memref<576x1536xf32>,
+// CHECK:         %[[FLAT:.*]] = memref.collapse_shape %[[W]]
+// CHECK:         scf.for
+// CHECK-NOT:     scf.if
+// CHECK:           vector.load %[[FLAT]]
+// CHECK:           vector.fma
+func.func private @decode(%x: tensor<1x576xf32>, %w: tensor<576x1536xf32>) -> tensor<1x1536xf32> attributes {tsp.kernel} {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<1x576xf32>, tensor<576x1536xf32>) -> tensor<1x1536xf32>
+  return %0 : tensor<1x1536xf32>
+}
+
+// One row and a weight with the contracted dim inside: dot products, whose
+// lanes are added up in 15 pairs of shuffles.
+// CHECK-LABEL: func.func private @decode_rows(
+// CHECK-COUNT-16:  vector.fma
+// CHECK-COUNT-30:  vector.shuffle
+// CHECK-NOT:       vector.shuffle
+func.func private @decode_rows(%x: tensor<1x576xf32>, %w: tensor<1536x576xf32>) -> tensor<1x1536xf32> attributes {tsp.kernel} {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<1x576xf32>, tensor<1536x576xf32>) -> tensor<1x1536xf32>
+  return %0 : tensor<1x1536xf32>
+}
+
+// bf16 is widened in copies and rounded in stores; edges are masked.
+// CHECK-LABEL: func.func private @ragged_bf16(
+// CHECK:         arith.extf {{.*}} : vector<16xbf16> to vector<16xf32>
+// CHECK:         vector.fma {{.*}} : vector<16xf32>
+// CHECK:         vector.maskedstore {{.*}} : memref<6767xbf16>, vector<16xi1>, vector<16xbf16>
+func.func private @ragged_bf16(%x: tensor<67x43xbf16>, %w: tensor<43x101xbf16>) -> tensor<67x101xbf16> attributes {tsp.kernel} {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<67x43xbf16>, tensor<43x101xbf16>) -> tensor<67x101xbf16>
+  return %0 : tensor<67x101xbf16>
+}
+
+// Products of integers are for the general lowering.
+// CHECK-LABEL: func.func private @integers(
+// CHECK-SAME:    tensor<4x4xi32>
+func.func private @integers(%x: tensor<4x4xi32>, %w: tensor<4x4xi32>) -> tensor<4x4xi32> attributes {tsp.kernel} {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<4x4xi32>, tensor<4x4xi32>) -> tensor<4x4xi32>
+  return %0 : tensor<4x4xi32>
+}
