@@ -107,15 +107,22 @@ Value tsp::indexAlong(OpBuilder &builder, Location loc, ArrayRef<int64_t> shape,
                 : index;
 }
 
+static Value compareIndex(OpBuilder &builder, Location loc, Value index, int64_t limit,
+                          stablehlo::ComparisonDirection direction) {
+  Value bound = splat(builder, loc, typeOf(index), limit);
+  return stablehlo::CompareOp::create(builder, loc, index, bound, direction);
+}
+
+Value tsp::isBelow(OpBuilder &builder, Location loc, ArrayRef<int64_t> shape, int64_t dim,
+                   Value offset, int64_t limit) {
+  return compareIndex(builder, loc, indexAlong(builder, loc, shape, dim, offset), limit,
+                      stablehlo::ComparisonDirection::LT);
+}
+
 Value tsp::inRange(OpBuilder &builder, Location loc, ArrayRef<int64_t> shape, int64_t dim,
                    Value offset, int64_t low, int64_t high) {
   Value index = indexAlong(builder, loc, shape, dim, offset);
-  auto type = cast<RankedTensorType>(index.getType());
-  Value below = stablehlo::CompareOp::create(builder, loc, index, splat(builder, loc, type, high),
-                                             stablehlo::ComparisonDirection::LT);
-  if (!offset && low <= 0)
-    return below;
-  Value above = stablehlo::CompareOp::create(builder, loc, index, splat(builder, loc, type, low),
-                                             stablehlo::ComparisonDirection::GE);
+  Value below = compareIndex(builder, loc, index, high, stablehlo::ComparisonDirection::LT);
+  Value above = compareIndex(builder, loc, index, low, stablehlo::ComparisonDirection::GE);
   return stablehlo::AndOp::create(builder, loc, above.getType(), above, below);
 }

@@ -47,6 +47,10 @@ mlir::Value padWithZeros(mlir::OpBuilder &builder, mlir::Location loc, mlir::Val
 /// i32 tensor of `shape`: offset + index along `dim`.
 mlir::Value indexAlong(mlir::OpBuilder &builder, mlir::Location loc,
                        llvm::ArrayRef<int64_t> shape, int64_t dim, mlir::Value offset);
+/// Where (offset + index along dim) is below `limit`, as i1 of `shape`.
+mlir::Value isBelow(mlir::OpBuilder &builder, mlir::Location loc,
+                    llvm::ArrayRef<int64_t> shape, int64_t dim, mlir::Value offset,
+                    int64_t limit);
 /// Where (offset + index along dim) is in [low, high) as i1 of `shape`.
 mlir::Value inRange(mlir::OpBuilder &builder, mlir::Location loc,
                     llvm::ArrayRef<int64_t> shape, int64_t dim, mlir::Value offset,

@@ -93,8 +93,9 @@ Value Localizer::materialize(Value value, const Placement &want, Scope &scope, O
     if (!operands.back())
       return nullptr;
   }
-  LocalContext context{scope.builder, mesh,      rule, assignment, operands,
-                       {localType(typeOf(value), want)}, scope.part};
+  LocalContext context{
+      scope.builder, mesh, rule, assignment, operands, {localType(typeOf(value), want)}, scope.part,
+      SmallVector<bool>(operands.size(), false)};
   auto results = rules.localize(context);
   return failed(results) ? nullptr : results->front();
 }
@@ -134,8 +135,15 @@ LogicalResult Localizer::emitOp(Operation *op, Scope &scope) {
         placement.dims[partial.scatterDim] = DimShard();
     types.push_back(localType(typeOf(result), placement));
   }
-  LocalContext context{scope.builder, mesh, opPlan.rule, opPlan.assignment,
-                       operands,      types, scope.part};
+  SmallVector<bool> zeroPadded;
+  for (Value operand : op->getOperands()) {
+    auto arg = dyn_cast<BlockArgument>(operand);
+    auto func = arg ? dyn_cast<func::FuncOp>(arg.getOwner()->getParentOp()) : nullptr;
+    auto kind = func ? func.getArgAttrOfType<StringAttr>(arg.getArgNumber(), "tsp.kind") : nullptr;
+    zeroPadded.push_back(kind && kind.getValue() == "parameter");
+  }
+  LocalContext context{scope.builder, mesh,  opPlan.rule, opPlan.assignment,
+                       operands,      types, scope.part,  zeroPadded};
   auto rules = dyn_cast<ShardingRuleOpInterface>(op);
   FailureOr<SmallVector<Value>> results =
       rules ? rules.localize(context) : localizeByClone(op, context);

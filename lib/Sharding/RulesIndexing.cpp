@@ -118,8 +118,7 @@ struct GatherRule : RuleModel<GatherRule, GatherOp> {
           CompareOp::create(b, loc, flat, splat(b, loc, type, held), ComparisonDirection::LT));
       found = found ? AndOp::create(b, loc, inside.getType(), found, inside).getResult() : inside;
     }
-    LocalContext moved{b,        context.mesh,        context.rule, context.assignment,
-                       operands, context.resultTypes, context.part};
+    LocalContext moved = context.with(operands);
     auto results = localizeByClone(op, moved);
     auto local = cast<GatherOp>((*results)[0].getDefiningOp());
     SmallVector<int64_t> sizes(local.getSliceSizes());
@@ -282,8 +281,7 @@ struct DynamicUpdateSliceRule : RuleModel<DynamicUpdateSliceRule, DynamicUpdateS
       auto type = typeOf(operands[2 + dim]);
       operands[2 + dim] = splat(b, loc, type, 0);
     }
-    LocalContext moved{b,        context.mesh,        context.rule, context.assignment,
-                       operands, context.resultTypes, context.part};
+    LocalContext moved = context.with(operands);
     return localizeByClone(op, moved);
   }
 };

@@ -25,7 +25,7 @@ static Value maskPadding(LocalContext &context, Location loc, Value value, int64
     return value;
   ArrayRef<int64_t> shape = typeOf(value).getShape();
   int64_t scale = shape[dim] / shard.chunk;
-  Value valid = inRange(context.builder, loc, shape, dim, context.offsetOf(loc, f, scale), 0,
+  Value valid = isBelow(context.builder, loc, shape, dim, context.offsetOf(loc, f, scale),
                         size * scale);
   return select(context.builder, loc, valid, value,
                 broadcastScalar(context.builder, loc, identity, shape));
@@ -67,18 +67,17 @@ struct DotGeneralRule : RuleModel<DotGeneralRule, DotGeneralOp> {
   /// uncleared side holds could be NaN.
   FailureOr<SmallVector<Value>> localize(Operation *op, LocalContext &context) const {
     SmallVector<Value> operands(context.operands);
-    for (auto [operand, dims] : llvm::zip(operands, context.rule.operands))
+    for (auto [i, dims] : llvm::enumerate(context.rule.operands))
       for (auto [d, factors] : llvm::enumerate(dims)) {
+        Value &operand = operands[i];
         int f = context.rule.majorFactor(factors);
-        if (f < 0 || context.rule.factors[f].kind != FactorKind::Reduce)
+        if (f < 0 || context.rule.factors[f].kind != FactorKind::Reduce || context.zeroPadded[i])
           continue;
         Value zero = splat(context.builder, op->getLoc(),
                            RankedTensorType::get({}, typeOf(operand).getElementType()), 0);
         operand = maskPadding(context, op->getLoc(), operand, d, f, zero);
       }
-    LocalContext masked{context.builder,    context.mesh, context.rule,
-                        context.assignment, operands,     context.resultTypes,
-                        context.part};
+    LocalContext masked = context.with(operands);
     return localizeByClone(op, masked);
   }
 };
@@ -146,9 +145,7 @@ struct ReduceRule : RuleModel<ReduceRule, ReduceOp> {
     SmallVector<Value> operands(context.operands);
     for (int64_t d : reduce.getDimensions())
       operands[0] = maskPadding(context, op->getLoc(), operands[0], d, d, operands.back());
-    LocalContext masked{context.builder,    context.mesh, context.rule,
-                        context.assignment, operands,     context.resultTypes,
-                        context.part};
+    LocalContext masked = context.with(operands);
     return localizeByClone(op, masked);
   }
 };
