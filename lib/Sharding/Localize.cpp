@@ -126,6 +126,10 @@ LogicalResult Localizer::emitOp(Operation *op, Scope &scope) {
     if (!operands.back())
       return failure();
   }
+  if (isa<PlaceOp>(op)) {
+    scope.values[op->getResult(0)] = {operands[0], opPlan.results[0]};
+    return success();
+  }
   SmallVector<RankedTensorType> types;
   for (auto [i, result] : llvm::enumerate(op->getResults())) {
     Placement placement = opPlan.results[i];

@@ -36,6 +36,8 @@ struct PartitionPass : public tsp::impl::TspPartitionBase<PartitionPass> {
 private:
   LogicalResult partition(func::FuncOp func, MeshAttr mesh, ArrayRef<StrategyItem> items) {
     Seeds seeds(func, mesh, items);
+    if (failed(seeds.readArguments(func)) || failed(checkPlacements(func, mesh)))
+      return failure();
     for (BlockArgument arg : func.getArguments())
       if (failed(shareArgument(func, arg, seeds)))
         return failure();
@@ -43,6 +45,21 @@ private:
     if (remarks)
       explain(func, plan, seeds, mesh);
     return write(func, plan, mesh);
+  }
+
+  /// The placements that the program asks for must exist on the mesh.
+  LogicalResult checkPlacements(func::FuncOp func, MeshAttr mesh) {
+    for (unsigned i = 0; i < func.getNumResults(); ++i)
+      if (auto attr = func.getResultAttrOfType<PlacementAttr>(i, "tsp.placement"))
+        if (failed(fromAttr(attr, cast<RankedTensorType>(func.getResultTypes()[i]), mesh,
+                            [&] { return func.emitError() << "result " << i << ": "; })))
+          return failure();
+    WalkResult result = func.walk([&](PlaceOp op) {
+      return WalkResult(failure(failed(fromAttr(op.getPlacement(),
+                                                cast<RankedTensorType>(op.getInput().getType()),
+                                                mesh, [&] { return op.emitError(); }))));
+    });
+    return failure(result.wasInterrupted());
   }
 
   /// Parameters and states of one name have one placement in all entries.

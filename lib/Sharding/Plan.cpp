@@ -83,6 +83,8 @@ void Plan::planBlock(Block &block) {
       planReturn(&op);
     else if (op.getNumResults() == 1 && isRematerialized(op.getResult(0)))
       continue;
+    else if (auto place = dyn_cast<PlaceOp>(op))
+      planPlace(place);
     else if (isa<ShardingRuleOpInterface>(op))
       planOp(&op);
     else
@@ -101,6 +103,15 @@ void Plan::planWhole(Operation *op) {
   ops[op] = std::move(plan);
 }
 
+void Plan::planPlace(PlaceOp op) {
+  auto plan = std::make_unique<OpPlan>();
+  plan->operands.push_back(*fromAttr(op.getPlacement(), typeOf(op.getInput()), mesh,
+                                     [&] { return op.emitError(); }));
+  plan->results = plan->operands;
+  placements[op.getResult()] = plan->results[0];
+  ops[op] = std::move(plan);
+}
+
 void Plan::planReturn(Operation *op) {
   // A region's results are settled by the op that holds it.
   if (!isa<func::ReturnOp>(op))
@@ -110,10 +121,12 @@ void Plan::planReturn(Operation *op) {
     Placement placement = isRematerialized(operand)
                               ? Placement(typeOf(operand).getRank())
                               : withoutFold(placements[operand]);
+    if (auto asked = func.getResultAttrOfType<PlacementAttr>(i, "tsp.placement"))
+      placement = *fromAttr(asked, typeOf(operand), mesh, [&] { return op->emitError(); });
     // The new value of a donated argument lives where the argument does.
     for (BlockArgument arg : func.getArguments()) {
       auto alias =
-          func.getArgAttrOfType<IntegerAttr>(arg.getArgNumber(), "tf.aliasing_output");
+          func.getArgAttrOfType<IntegerAttr>(arg.getArgNumber(), "tsp.alias");
       if (alias && alias.getInt() == (int64_t)i)
         placement = placements[arg];
     }

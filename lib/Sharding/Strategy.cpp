@@ -99,6 +99,20 @@ Seeds::Seeds(func::FuncOp func, MeshAttr mesh, ArrayRef<StrategyItem> items)
   placeArguments(func, items);
 }
 
+LogicalResult Seeds::readArguments(func::FuncOp func) {
+  for (BlockArgument arg : func.getArguments()) {
+    auto attr = func.getArgAttrOfType<PlacementAttr>(arg.getArgNumber(), "tsp.placement");
+    if (!attr)
+      continue;
+    auto placement = fromAttr(attr, cast<RankedTensorType>(arg.getType()), mesh,
+                              [&] { return mlir::emitError(arg.getLoc()); });
+    if (failed(placement))
+      return failure();
+    arguments[arg.getArgNumber()] = *placement;
+  }
+  return success();
+}
+
 int Seeds::wantedAxis(Value value, int64_t dim) {
   int axis = -1;
   Role role = roleOf(value, dim);

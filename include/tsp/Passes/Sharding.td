@@ -42,4 +42,20 @@ def TspPartition : Pass<"tsp-partition", "mlir::ModuleOp"> {
   let dependentDialects = ["::tsp::TspDialect", "::tsp::stablehlo::StableHLODialect"];
 }
 
+def TspImportShardings : Pass<"tsp-import-shardings", "mlir::ModuleOp"> {
+  let summary = "Takes over the meshes and shardings that Shardy wrote.";
+  let description = [{
+    `sdy.mesh` becomes the module's `tsp.mesh`, unless that is set: then the two
+    must agree. Shardings of arguments and results become `tsp.placement`, a
+    `sdy.sharding_constraint` or `sdy.reshard` becomes `tsp.place`:
+
+    ```
+    %1 = sdy.sharding_constraint %0 <@mesh, [{"t"}, {} ]> : tensor<8x6xf32>
+    // becomes
+    %1 = tsp.place %0 in #tsp.placement<[<["t"]>, <[]>]> : tensor<8x6xf32>
+    ```
+  }];
+  let dependentDialects = ["::tsp::TspDialect"];
+}
+
 #endif // TSP_PASSES_SHARDING_TD

@@ -67,6 +67,7 @@ private:
   void planCase(mlir::Operation *op);
   /// Values go whole, or as they are when nothing asks for a change.
   void planWhole(mlir::Operation *op);
+  void planPlace(PlaceOp op);
   void planReturn(mlir::Operation *op);
   /// Chooses what mesh axis `axis` does in the op.
   void chooseAxis(mlir::Operation *op, int axis, OpPlan &plan);

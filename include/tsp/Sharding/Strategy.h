@@ -37,6 +37,9 @@ class Seeds {
 public:
   Seeds(mlir::func::FuncOp func, MeshAttr mesh, llvm::ArrayRef<StrategyItem> items);
 
+  /// Placements that arguments carry (`tsp.placement`) go before the strategy.
+  mlir::LogicalResult readArguments(mlir::func::FuncOp func);
+
   /// Placement of argument `i`.
   const Placement &argument(unsigned i) const { return arguments[i]; }
   /// Overrides it: a parameter or state that another entry has placed.

@@ -98,6 +98,14 @@ LogicalResult SendRecvOp::verify() {
   return success();
 }
 
+LogicalResult PlaceOp::verify() {
+  auto type = cast<RankedTensorType>(getInput().getType());
+  if ((int64_t)getPlacement().getDims().size() != type.getRank())
+    return emitOpError("expected a placement of ")
+           << type.getRank() << " dims, found " << getPlacement().getDims().size();
+  return success();
+}
+
 LogicalResult SdpaOp::verify() {
   auto q = cast<RankedTensorType>(getQ().getType()), k = cast<RankedTensorType>(getK().getType()),
        v = cast<RankedTensorType>(getV().getType());

@@ -79,4 +79,19 @@ def Tsp_SdpaOp : Tsp_Op<"sdpa", [Pure, AttrSizedOperandSegments]> {
   let hasVerifier = 1;
 }
 
+def Tsp_PlaceOp : Tsp_Op<"place", [Pure, SameOperandsAndResultType]> {
+  let summary = "A value that has to live in a given placement.";
+  let description = [{
+    Says of a value of the global program where its elements shall live, as
+    `sdy.sharding_constraint` does, from which import makes it. Gone after the
+    partitioner, which writes the communication that it takes.
+
+    Example: `%y = tsp.place %x in #tsp.placement<[#tsp.dim<["t"]>]> : tensor<8xf32>`
+  }];
+  let arguments = (ins AnyRankedTensor:$input, Tsp_PlacementAttr:$placement);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input `in` $placement attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
 #endif // TSP_COMPUTE_OPS_TD
