@@ -198,20 +198,6 @@ static void checkTextWritable(const std::string &path) {
   fclose(file);
 }
 
-/// States that no file gives become zero.
-static void zeroMissingStates(Context &context, int entry,
-                              const std::vector<std::string> &paths) {
-  std::set<std::string> given;
-  for (const std::string &path : paths)
-    for (const FileTensor &tensor : TensorFile::open(path)->tensors())
-      given.insert(tensor.name);
-  const EntryDesc &code = context.model().entries[entry];
-  for (size_t i = 0; i < code.args.size(); ++i)
-    if (code.args[i].kind == ArgKind::State && !given.count(code.args[i].name) &&
-        !given.count(code.args[i].positional))
-      context.setZero(entry, int(i));
-}
-
 static void runModel(const CommandLine &line, Context &context) {
   int entry = context.findEntry(line.entry.empty() ? nullptr
                                                    : line.entry.c_str());
@@ -225,7 +211,7 @@ static void runModel(const CommandLine &line, Context &context) {
     if (i > 0)
       context.unloadStates(entry);
     if (line.zeroStates)
-      zeroMissingStates(context, entry, line.args);
+      context.zeroMissingStates(entry);
     try {
       context.load(entry);
     } catch (const Error &error) {

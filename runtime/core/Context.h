@@ -55,6 +55,8 @@ public:
   void addFile(const std::string &path);
   void set(int entry, int arg, const void *data);
   void setZero(int entry, int arg);
+  /// States that have no value and no source become zero.
+  void zeroMissingStates(int entry);
   void unload(int entry, int arg);
   void unloadStates(int entry);
 

@@ -78,6 +78,15 @@ void Context::loadFromFile(const ArgDesc &arg, const Place &place,
   });
 }
 
+void Context::zeroMissingStates(int entry) {
+  const EntryDesc &code = desc.entries[entry];
+  std::shared_ptr<TensorFile> file;
+  for (size_t i = 0; i < code.args.size(); ++i)
+    if (code.args[i].kind == ArgKind::State &&
+        !entries[entry].args[i]->loaded && !findInFiles(code.args[i], file))
+      setZero(entry, int(i));
+}
+
 void Context::load(int entry) {
   checkUsable();
   prepare(entry);
