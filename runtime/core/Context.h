@@ -85,6 +85,7 @@ private:
   void loadFromFile(const ArgDesc &arg, const Place &place,
                     std::shared_ptr<TensorFile> file,
                     const FileTensor &tensor);
+  std::string unusedNames() const;
   void checkUsable() const;
 
   ModelDesc desc;

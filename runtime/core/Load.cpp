@@ -78,6 +78,24 @@ void Context::loadFromFile(const ArgDesc &arg, const Place &place,
   });
 }
 
+/// Names in the files that are no argument's: a misspelt one may be there.
+std::string Context::unusedNames() const {
+  std::string names;
+  int count = 0;
+  for (const auto &file : files)
+    for (const FileTensor &tensor : file->tensors()) {
+      bool used = false;
+      for (const EntryDesc &entry : desc.entries)
+        used |= entry.findArg(tensor.name) >= 0;
+      if (!used && ++count <= 8)
+        names += (count > 1 ? ", '" : "'") + tensor.name + "'";
+    }
+  if (count == 0)
+    return "";
+  return "\nthe files have tensors that no argument takes: " + names +
+         (count > 8 ? format(" and %d more", count - 8) : "");
+}
+
 void Context::zeroMissingStates(int entry) {
   const EntryDesc &code = desc.entries[entry];
   std::shared_ptr<TensorFile> file;
@@ -113,6 +131,7 @@ void Context::load(int entry) {
     return;
   if (missingCount > 8)
     missing += format("\n  and %d more", missingCount - 8);
+  missing += unusedNames();
   throw Error(format("entry '%s': no value for %d argument%s:%s",
                      code.name.c_str(), missingCount,
                      missingCount == 1 ? "" : "s", missing.c_str()));

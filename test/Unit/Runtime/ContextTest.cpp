@@ -166,6 +166,11 @@ TEST_F(ContextTest, FilesGiveWhatIsMissing) {
       << tsp_error(other);
   EXPECT_TRUE(contains(tsp_error(other), "parameter 'w' (arg0): 10x3xf32"));
   EXPECT_EQ(tsp_add_file(other, npz().c_str()), 0);
+  EXPECT_EQ(tsp_call(other, nullptr), 1);
+  EXPECT_TRUE(contains(tsp_error(other), "the files have tensors that no "
+                                         "argument takes: 'w2', 'result1', "
+                                         "'cache2'"))
+      << tsp_error(other);
   tsp_context_destroy(other);
 }
 
