@@ -16,6 +16,10 @@ using namespace tsp;
 
 /// Bounds compile time and the registers that a fused loop needs.
 constexpr unsigned maxMembers = 64;
+/// Each reduction of a kernel is another pass over a row.
+constexpr int64_t maxReductions = 4;
+/// Rows are what threads share; few rows are fine where there is little to do.
+constexpr int64_t minRows = 16, maxUnsharedElements = 16384;
 
 static bool isHeavy(OpClass opClass) {
   return opClass == OpClass::Contraction || opClass == OpClass::Reduction ||
@@ -39,13 +43,16 @@ void ClusterBuilder::place(Operation *op) {
   llvm::SmallSetVector<Cluster *, 4> users;
   for (OpOperand &use : op->getUses()) {
     Operation *user = use.getOwner();
-    if (!mayFuseInto(use)) {
+    bool isView = classify(user) == OpClass::Reshape;
+    ArrayRef<Cluster *> of = clustersOf[user];
+    if (!rules.mayFuseInto(use)) {
       stored = true;
     } else if (user->getBlock() != op->getBlock()) {
       // A kernel inside a loop computes for itself what depends on nothing.
-      stored |= !rules.isFromNothing(op);
+      stored |= isView || !rules.isFromNothing(op);
+    } else if (isView && of.empty()) {
+      stored |= !user->use_empty();
     } else {
-      ArrayRef<Cluster *> of = clustersOf[user];
       users.insert(of.begin(), of.end());
     }
   }
@@ -60,42 +67,104 @@ void ClusterBuilder::place(Operation *op) {
     return; // Dead.
   bool fuse = !stored && llvm::all_of(users, [&](Cluster *c) { return fits(op, *c); }) &&
               (users.size() == 1 || rules.isWorthRepeating(op, users.size()));
-  if (!fuse)
-    return makeRoot(op);
-  for (Cluster *cluster : users)
-    join(op, *cluster);
+  if (fuse) {
+    for (Cluster *cluster : users)
+      join(op, *cluster);
+  } else if (classify(op) != OpClass::Reshape) {
+    makeRoot(op);
+  }
 }
 
 void ClusterBuilder::makeRoot(Operation *op) {
   auto cluster = std::make_unique<Cluster>();
   cluster->root = op;
-  if (isHeavy(classify(op)))
+  OpClass opClass = classify(op);
+  Cluster::Member &member = cluster->members[op];
+  member.loops = getRootLoops(op);
+  member.evaluations = getNumElements(op->getResult(0));
+  member.resultView = isResultView(op);
+  if (isHeavy(opClass))
     cluster->heavy = op;
-  cluster->members[op] = {/*identity=*/true, /*repeated=*/false};
+  if (opClass == OpClass::Reduction) {
+    cluster->numReductions = 1;
+    getDistinctLoops(member.loops, cluster->rowLoops);
+  }
   clustersOf[op].push_back(cluster.get());
   clusters.push_back(std::move(cluster));
 }
 
 void ClusterBuilder::join(Operation *op, Cluster &cluster) {
-  cluster.members[op] = describe(op, cluster);
-  if (classify(op) == OpClass::Contraction)
+  Cluster::Member member = describe(op, cluster);
+  OpClass opClass = classify(op);
+  if (isHeavy(opClass))
     cluster.heavy = op;
+  if (opClass == OpClass::Reduction && cluster.numReductions++ == 0)
+    getDistinctLoops(member.loops, cluster.rowLoops);
+  cluster.members[op] = std::move(member);
   clustersOf[op].push_back(&cluster);
 }
 
-/// How `op` would be read by the members of `cluster` that use it.
+/// True if a value that is indexed so is computed in the innermost loop, and not
+/// once for all of its steps.
+bool ClusterBuilder::dependsOnInnermost(const Cluster &cluster, ArrayRef<int64_t> loops) {
+  LoopMap rootLoops = getRootLoops(cluster.root);
+  int64_t innermost = noLoop;
+  for (int64_t loop : rootLoops)
+    innermost = std::max(innermost, loop);
+  return llvm::any_of(loops, [&](int64_t loop) {
+    return loop == innermost ? loop >= 0 : loop == ownLoop || loop == otherIndex;
+  });
+}
+
+/// How many elements of an operand are computed for that many of the user.
+static int64_t countEvaluations(OpOperand &use, int64_t ofUser) {
+  Operation *user = use.getOwner();
+  int64_t elements = getNumElements(use.get());
+  switch (classify(user)) {
+  case OpClass::Reduction:
+    return elements;
+  case OpClass::Irregular:
+    return isa<stablehlo::GatherOp>(user) && use.getOperandNumber() == 0 ? ofUser : elements;
+  case OpClass::Move:
+    // Each input of a concatenate gives a part of the result.
+    return std::min(ofUser, int64_t(double(ofUser) * elements /
+                                    std::max<int64_t>(getNumElements(user->getResult(0)), 1)));
+  default:
+    return ofUser;
+  }
+}
+
 Cluster::Member ClusterBuilder::describe(Operation *op, Cluster &cluster) {
-  Cluster::Member result{/*identity=*/true, /*repeated=*/false};
+  Cluster::Member result;
+  bool first = true;
+  int64_t elements = getNumElements(op->getResult(0));
+  result.resultView = isResultView(op) || classify(op) == OpClass::Contraction;
   for (OpOperand &use : op->getUses()) {
     Operation *user = use.getOwner();
     auto it = cluster.members.find(user);
     if (it == cluster.members.end())
       continue;
-    bool sameShape = getNumElements(use.get()) == getNumElements(user->getResult(0));
-    result.identity &= it->second.identity && sameShape &&
-                       classify(user) == OpClass::Elementwise;
-    result.repeated |= it->second.repeated ||
-                       (!sameShape && classify(user) == OpClass::Expand);
+    const Cluster::Member &of = it->second;
+    OpClass userClass = classify(user);
+    LoopMap loops = mapToOperand(use, of.loops);
+    int64_t evaluations = countEvaluations(use, of.evaluations);
+    if (!dependsOnInnermost(cluster, loops))
+      evaluations = std::min(evaluations, elements);
+    bool identity = of.identity && userClass == OpClass::Elementwise &&
+                    elements == getNumElements(user->getResult(0));
+    bool operandView = userClass == OpClass::Contraction || of.operandView;
+    if (first) {
+      result.loops = loops;
+      result.operandView = operandView;
+    } else {
+      for (auto [known, loop] : llvm::zip(result.loops, loops))
+        known = known == loop ? known : int64_t(otherIndex);
+      result.operandView |= operandView;
+    }
+    result.evaluations = std::max(result.evaluations, evaluations);
+    result.identity &= identity;
+    result.resultView &= first && of.resultView;
+    first = false;
   }
   return result;
 }
@@ -104,23 +173,62 @@ bool ClusterBuilder::fits(Operation *op, Cluster &cluster) {
   if (cluster.members.size() >= maxMembers)
     return false;
   OpClass opClass = classify(op);
+  Cluster::Member member = describe(op, cluster);
   if (opClass == OpClass::Contraction)
-    return fitsAsContraction(op, cluster);
-  if (isHeavy(opClass))
-    return false;
-  // Beside a contraction the kernel reads tiles of the shape of the result.
-  if (opClass == OpClass::Move && cluster.heavy &&
-      classify(cluster.heavy) == OpClass::Contraction)
-    return false;
-  return !isExpensive(op) || !describe(op, cluster).repeated;
+    return fitsAsContraction(member, cluster);
+  if (opClass == OpClass::Reduction)
+    return fitsAsReduction(op, member, cluster);
+  bool isRepeated = member.evaluations > getNumElements(op->getResult(0));
+  if (opClass == OpClass::Irregular)
+    return !cluster.heavy && !isRepeated;
+  if (cluster.heavy && classify(cluster.heavy) == OpClass::Contraction) {
+    // Operands are read through views alone; beside them the kernel reads tiles of
+    // the shape of the result.
+    if (member.operandView)
+      return isOperandView(op) && llvm::all_of(op->getUsers(), [&](Operation *user) {
+               return user == cluster.heavy || !cluster.contains(user) ||
+                      cluster.members[user].operandView;
+             });
+    return opClass != OpClass::Move && opClass != OpClass::Reshape &&
+           !(isExpensive(op) && isRepeated);
+  }
+  if (opClass == OpClass::Reshape) {
+    // Worth having inside only between two ops of the kernel.
+    Operation *def = op->getOperand(0).getDefiningOp();
+    bool joins = def && def->getBlock() == op->getBlock() && def->hasOneUse() &&
+                 (isLight(classify(def)) || classify(def) == OpClass::Contraction);
+    return joins;
+  }
+  return !isExpensive(op) || !isRepeated;
 }
 
-/// The elementwise ops after a contraction are its epilogue when they end in one
-/// result of the same shape that reads the contraction at the same place.
-bool ClusterBuilder::fitsAsContraction(Operation *op, Cluster &cluster) {
-  if (cluster.heavy || !describe(op, cluster).identity)
+/// What follows a contraction in its kernel either is elementwise and reads it at
+/// the same place (an epilogue), or only moves and converts its elements.
+bool ClusterBuilder::fitsAsContraction(const Cluster::Member &member, Cluster &cluster) {
+  if (cluster.heavy)
     return false;
-  return llvm::none_of(cluster.members, [](const auto &member) {
-    return classify(member.first) == OpClass::Move;
-  });
+  if (member.resultView)
+    return true;
+  return member.identity && llvm::none_of(cluster.members, [](const auto &entry) {
+           OpClass opClass = classify(entry.first);
+           return opClass == OpClass::Move || opClass == OpClass::Reshape;
+         });
+}
+
+/// A reduction is computed once for each row of its kernel, a row being what all
+/// reductions of the kernel keep.
+bool ClusterBuilder::fitsAsReduction(Operation *op, const Cluster::Member &member,
+                                     Cluster &cluster) {
+  OpClass rootClass = classify(cluster.root);
+  if ((cluster.heavy && classify(cluster.heavy) != OpClass::Reduction) ||
+      (rootClass != OpClass::Elementwise && rootClass != OpClass::Expand &&
+       rootClass != OpClass::Reduction) ||
+      op->getNumResults() != 1 || cluster.numReductions >= maxReductions)
+    return false;
+  SmallVector<int64_t> loops;
+  if (!getDistinctLoops(member.loops, loops) ||
+      (cluster.numReductions > 0 && loops != cluster.rowLoops))
+    return false;
+  return getNumElements(op->getResult(0)) >= minRows ||
+         getNumElements(op->getOperand(0)) <= maxUnsharedElements;
 }

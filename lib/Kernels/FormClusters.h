@@ -8,6 +8,7 @@
 #ifndef TSP_LIB_KERNELS_FORMCLUSTERS_H
 #define TSP_LIB_KERNELS_FORMCLUSTERS_H
 
+#include "FormIndexing.h"
 #include "FormRules.h"
 
 #include "mlir/IR/Block.h"
@@ -19,14 +20,23 @@ namespace tsp {
 /// its results are the results of the kernel.
 struct Cluster {
   struct Member {
+    /// The loops of the root that index it; unknown where users differ.
+    LoopMap loops;
+    /// About how many elements of it are computed.
+    int64_t evaluations = 0;
     /// Element i of it is read only for element i of the root.
-    bool identity;
-    /// It is computed again for several elements of the root.
-    bool repeated;
+    bool identity = true;
+    /// Only a contraction reads it, through operand views.
+    bool operandView = false;
+    /// Every path from it to the root is one of result views.
+    bool resultView = true;
   };
   mlir::Operation *root;
-  /// The contraction, reduction or irregular op of the kernel, or null.
+  /// The contraction, irregular op or a reduction of the kernel, or null.
   mlir::Operation *heavy = nullptr;
+  /// What reductions there are, and the loops of the root that all of them keep.
+  int64_t numReductions = 0;
+  llvm::SmallVector<int64_t> rowLoops;
   llvm::DenseMap<mlir::Operation *, Member> members;
 
   bool contains(mlir::Operation *op) const { return members.contains(op); }
@@ -49,8 +59,12 @@ private:
   void makeRoot(mlir::Operation *op);
   void join(mlir::Operation *op, Cluster &cluster);
   bool fits(mlir::Operation *op, Cluster &cluster);
-  bool fitsAsContraction(mlir::Operation *op, Cluster &cluster);
+  bool fitsAsContraction(const Cluster::Member &member, Cluster &cluster);
+  bool fitsAsReduction(mlir::Operation *op, const Cluster::Member &member,
+                       Cluster &cluster);
+  /// How `op` would be read by the members of `cluster` that use it.
   Cluster::Member describe(mlir::Operation *op, Cluster &cluster);
+  bool dependsOnInnermost(const Cluster &cluster, llvm::ArrayRef<int64_t> loops);
 
   RecomputeRules &rules;
   std::vector<std::unique_ptr<Cluster>> clusters;

@@ -44,9 +44,7 @@ private:
   Value get(OpOperand &use) {
     Value value = use.get();
     Operation *def = value.getDefiningOp();
-    bool computed = mayFuseInto(use) &&
-                    (cluster.contains(def) || rules.isFromNothing(def));
-    if (!computed) {
+    if (!isComputed(use)) {
       if (inputs.insert(value))
         body.addArgument(value.getType(), value.getLoc());
       auto at = llvm::find(inputs, value) - inputs.begin();
@@ -58,6 +56,14 @@ private:
       it = copies.try_emplace(def, copied).first;
     }
     return it->second->getResult(cast<OpResult>(value).getResultNumber());
+  }
+
+  /// Reshapes of what lies in a buffer are views, made by the host.
+  bool isComputed(OpOperand &use) {
+    Operation *def = use.get().getDefiningOp();
+    if (!rules.mayFuseInto(use) || !(cluster.contains(def) || rules.isFromNothing(def)))
+      return false;
+    return classify(def) != OpClass::Reshape || isComputed(def->getOpOperand(0));
   }
 
   const Cluster &cluster;
@@ -77,10 +83,6 @@ static int64_t findTied(Block &body, const Cluster &cluster, ArrayRef<Value> inp
   Type type = root->getResult(0).getType();
   if (classify(root) != OpClass::Elementwise)
     return -1;
-  // A contraction may keep sums in the buffer of the result until it is done, so
-  // that only what starts the sum can be there before: acc + dot.
-  if (cluster.heavy && !isa<stablehlo::AddOp>(root))
-    return -1;
   llvm::DenseSet<Operation *> identity;
   for (Operation &op : llvm::reverse(body.without_terminator()))
     if (classify(&op) == OpClass::Elementwise &&
@@ -93,7 +95,7 @@ static int64_t findTied(Block &body, const Cluster &cluster, ArrayRef<Value> inp
   for (BlockArgument arg : body.getArguments()) {
     if (arg.getType() != type ||
         !llvm::all_of(arg.getUsers(), [&](Operation *user) {
-          return cluster.heavy ? user == root : identity.contains(user);
+          return identity.contains(user);
         }))
       continue;
     bool lastUse = llvm::all_of(inputs[arg.getArgNumber()].getUsers(), [&](Operation *user) {
@@ -105,6 +107,14 @@ static int64_t findTied(Block &body, const Cluster &cluster, ArrayRef<Value> inp
       found = arg.getArgNumber();
   }
   return found;
+}
+
+/// Whether the kernel writes no more than a part of an argument's buffer, which
+/// nothing else in it reads.
+static bool isUpdateInPlace(Operation *root) {
+  return isa<stablehlo::DynamicUpdateSliceOp, stablehlo::ScatterOp>(root) &&
+         root->getNumResults() == 1 && isa<BlockArgument>(root->getOperand(0)) &&
+         root->getOperand(0).hasOneUse();
 }
 
 LaunchedKernel tsp::outlineCluster(const Cluster &cluster, RecomputeRules &rules,
@@ -128,10 +138,10 @@ LaunchedKernel tsp::outlineCluster(const Cluster &cluster, RecomputeRules &rules
   func::ReturnOp::create(builder, root->getLoc(), returned);
 
   SmallVector<int64_t> tied(results.size(), -1);
-  bool mustTie = isa<stablehlo::DynamicUpdateSliceOp>(root);
+  bool mustTie = isUpdateInPlace(copied);
   if (mustTie)
-    tied[0] = 0;
-  else if (!tied.empty())
+    tied[0] = cast<BlockArgument>(copied->getOperand(0)).getArgNumber();
+  else if (results.size() == 1)
     tied[0] = findTied(body, cluster, bodyCopy.getInputs());
 
   builder.setInsertionPointToEnd(module.getBody());
@@ -150,6 +160,7 @@ LaunchedKernel tsp::outlineCluster(const Cluster &cluster, RecomputeRules &rules
                                  kernel.getName(), bodyCopy.getInputs());
   for (auto [from, to] : llvm::zip(results, launch.getResults()))
     from.replaceAllUsesWith(to);
-  Operation *named = cluster.heavy ? cluster.heavy : root;
+  Operation *named =
+      cluster.heavy && classify(cluster.heavy) != OpClass::Reduction ? cluster.heavy : root;
   return {launch, kernel, named->getName().stripDialect()};
 }

@@ -10,6 +10,7 @@
 #include "tsp/Dialect/TSP/IR/TspDialect.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace tsp;
@@ -24,8 +25,11 @@ OpClass tsp::classify(Operation *op) {
     return OpClass::Source;
   if (isa<stablehlo::BroadcastInDimOp>(op))
     return OpClass::Expand;
-  if (isa<stablehlo::TransposeOp, stablehlo::SliceOp>(op))
+  if (isa<stablehlo::TransposeOp, stablehlo::SliceOp, stablehlo::ConcatenateOp,
+          stablehlo::PadOp, stablehlo::ReverseOp, stablehlo::DynamicSliceOp>(op))
     return OpClass::Move;
+  if (isa<stablehlo::ReshapeOp>(op))
+    return OpClass::Reshape;
   if (isa<stablehlo::DotGeneralOp>(op))
     return OpClass::Contraction;
   if (isa<stablehlo::ReduceOp>(op))
@@ -33,12 +37,11 @@ OpClass tsp::classify(Operation *op) {
   if (stablehlo::isElementwise(op))
     return OpClass::Elementwise;
   if (isa<SdpaOp, stablehlo::GatherOp, stablehlo::ScatterOp, stablehlo::SortOp,
-          stablehlo::ReduceWindowOp, stablehlo::DynamicSliceOp,
-          stablehlo::DynamicUpdateSliceOp, stablehlo::ConcatenateOp,
-          stablehlo::PadOp, stablehlo::ReverseOp, stablehlo::BitcastConvertOp,
-          stablehlo::RngBitGeneratorOp, chlo::TopKOp>(op))
+          stablehlo::ReduceWindowOp, stablehlo::DynamicUpdateSliceOp,
+          stablehlo::BitcastConvertOp, stablehlo::RngBitGeneratorOp,
+          chlo::TopKOp>(op))
     return OpClass::Irregular;
-  if (isa<stablehlo::ReshapeOp, stablehlo::WhileOp, stablehlo::CaseOp,
+  if (isa<stablehlo::WhileOp, stablehlo::CaseOp,
           stablehlo::ReturnOp, func::ReturnOp, FoldLoopOp, YieldOp, LaunchOp,
           AxisIndexOp, WaitOp, AllGatherOp, AllReduceOp, ReduceScatterOp,
           AllToAllOp, BroadcastOp, SendRecvOp>(op))
@@ -48,7 +51,22 @@ OpClass tsp::classify(Operation *op) {
 
 bool tsp::isLight(OpClass opClass) {
   return opClass == OpClass::Source || opClass == OpClass::Elementwise ||
-         opClass == OpClass::Expand || opClass == OpClass::Move;
+         opClass == OpClass::Expand || opClass == OpClass::Move ||
+         opClass == OpClass::Reshape;
+}
+
+bool tsp::isOperandView(Operation *op) {
+  if (isa<stablehlo::TransposeOp, stablehlo::SliceOp, stablehlo::BroadcastInDimOp>(op))
+    return true;
+  if (!isa<stablehlo::ConvertOp>(op))
+    return false;
+  auto from = dyn_cast<FloatType>(getElementTypeOrSelf(op->getOperand(0)));
+  auto to = dyn_cast<FloatType>(getElementTypeOrSelf(op->getResult(0)));
+  return from && to && (to.isF32() || to.isF64()) && from.getWidth() < to.getWidth();
+}
+
+bool tsp::isResultView(Operation *op) {
+  return isa<stablehlo::TransposeOp, stablehlo::ReshapeOp, stablehlo::ConvertOp>(op);
 }
 
 bool tsp::isExpensive(Operation *op) {
@@ -67,43 +85,48 @@ int64_t tsp::getNumBytes(Value value) {
   return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
 }
 
-/// A splat constant of rank 0: an immediate in any kernel.
-static bool isScalarConstant(Operation *op) {
-  return isa<stablehlo::ConstantOp>(op) && classify(op) == OpClass::Source &&
-         getNumElements(op->getResult(0)) == 1;
-}
-
-bool tsp::mayFuseInto(OpOperand &use) {
-  Operation *producer = use.get().getDefiningOp(), *user = use.getOwner();
-  if (!producer)
-    return false;
-  OpClass opClass = classify(producer);
-  switch (classify(user)) {
-  case OpClass::Elementwise:
-    return isLight(opClass) || opClass == OpClass::Contraction;
-  case OpClass::Expand:
-  case OpClass::Move:
-  case OpClass::Reduction:
-    return isLight(opClass);
-  case OpClass::Irregular:
-    if (isa<stablehlo::ConcatenateOp>(user))
-      return isLight(opClass);
-    if (isa<stablehlo::PadOp, stablehlo::DynamicUpdateSliceOp>(user)) {
-      // Operand 0 of dynamic_update_slice is the buffer that is updated.
-      unsigned computed = isa<stablehlo::PadOp>(user) ? 0 : 1;
-      if (use.getOperandNumber() == computed)
-        return isLight(opClass);
-      return use.getOperandNumber() > computed && isScalarConstant(producer);
-    }
-    return !isa<SdpaOp>(user) && isScalarConstant(producer);
-  default:
-    return false;
-  }
+/// One constant for all elements.
+static bool isSplat(Operation *op) {
+  if (auto broadcast = dyn_cast<stablehlo::BroadcastInDimOp>(op))
+    op = broadcast.getOperand().getDefiningOp();
+  return op && isa<stablehlo::ConstantOp>(op) && classify(op) == OpClass::Source;
 }
 
 //===----------------------------------------------------------------------===//
 // RecomputeRules
 //===----------------------------------------------------------------------===//
+
+bool RecomputeRules::mayFuseInto(OpOperand &use) {
+  Operation *producer = use.get().getDefiningOp(), *user = use.getOwner();
+  if (!producer)
+    return false;
+  OpClass opClass = classify(producer);
+  bool light = isLight(opClass);
+  switch (classify(user)) {
+  case OpClass::Elementwise:
+  case OpClass::Expand:
+  case OpClass::Move:
+  case OpClass::Reshape:
+    return light || opClass == OpClass::Contraction || opClass == OpClass::Reduction ||
+           isa<stablehlo::GatherOp>(producer);
+  case OpClass::Reduction:
+    return light || opClass == OpClass::Reduction;
+  case OpClass::Contraction:
+    return isOperandView(producer) && !isFromNothing(producer);
+  case OpClass::Irregular:
+    if (isa<stablehlo::GatherOp>(user))
+      return light;
+    // Its operand 0 is the buffer that is updated.
+    if (isa<stablehlo::DynamicUpdateSliceOp>(user))
+      return light && use.getOperandNumber() > 0;
+    // A scatter starts from zeros by itself.
+    if (isa<stablehlo::ScatterOp>(user) && use.getOperandNumber() == 0)
+      return isSplat(producer);
+    return !isa<SdpaOp>(user) && isSplat(producer) && getNumElements(use.get()) == 1;
+  default:
+    return false;
+  }
+}
 
 int64_t RecomputeRules::costFromNothing(Operation *op) {
   auto it = costs.find(op);
@@ -147,7 +170,8 @@ bool RecomputeRules::isInMemoryAnyway(Value value, Block *block, int64_t kernels
 
 bool RecomputeRules::isWorthRepeating(Operation *op, int64_t kernels) {
   OpClass opClass = classify(op);
-  if (isExpensive(op) || isa<stablehlo::TransposeOp>(op) || !isLight(opClass))
+  bool isCopy = opClass == OpClass::Move && !isa<stablehlo::SliceOp>(op);
+  if (isExpensive(op) || isCopy || opClass == OpClass::Reshape || !isLight(opClass))
     return false;
   Value read;
   for (Value operand : op->getOperands()) {

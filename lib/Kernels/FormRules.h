@@ -19,33 +19,41 @@ enum class OpClass {
   Source,      ///< computed from nothing: splat constant, iota
   Elementwise, ///< result[i] = f(operands[i])
   Expand,      ///< broadcast_in_dim
-  Move,        ///< transpose, slice: elements of the operand in other places
+  Move,        ///< transpose, slice, concatenate..: elements in other places
+  Reshape,     ///< a view on the host, or no code inside a kernel
   Contraction, ///< dot_general
   Reduction,   ///< reduce
-  Irregular,   ///< attention, gather, sort...: a kernel of its own
+  Irregular,   ///< attention, scatter, sort..: a kernel of its own
   Unknown,     ///< no kernel is made of it
 };
 
 OpClass classify(mlir::Operation *op);
 
-/// Source, Elementwise, Expand or Move: an op that can be computed element by
-/// element inside the kernel of its consumer.
+/// Source, Elementwise, Expand, Move or Reshape: an op that can be computed element
+/// by element inside the kernel of its consumer.
 bool isLight(OpClass opClass);
+
+/// An op that a contraction reads its operand through at no cost: by strides, or
+/// by a conversion that loses nothing.
+bool isOperandView(mlir::Operation *op);
+
+/// An op that a contraction writes its result through at no cost.
+bool isResultView(mlir::Operation *op);
 
 /// Costs much more than loading a value: exp, tanh, division...
 bool isExpensive(mlir::Operation *op);
-
-/// True if the op that defines `use` may be computed inside the kernel of the
-/// user, false if that kernel has to find the value in a buffer.
-bool mayFuseInto(mlir::OpOperand &use);
 
 /// Number of elements and of bytes in a buffer of a value.
 int64_t getNumElements(mlir::Value value);
 int64_t getNumBytes(mlir::Value value);
 
-/// Answers, with a memo, questions on the operands behind a value.
+/// What may be computed inside the kernels that use it, and what more than once.
 class RecomputeRules {
 public:
+  /// True if the op that defines `use` may be computed inside the kernel of the
+  /// user, false if that kernel has to find the value in a buffer.
+  bool mayFuseInto(mlir::OpOperand &use);
+
   /// True for ops that depend on nothing and are cheap: they are computed in
   /// every kernel that uses them, and never read from memory there.
   bool isFromNothing(mlir::Operation *op);

@@ -36,19 +36,27 @@ def FormKernels : Pass<"tsp-form-kernels", "mlir::ModuleOp"> {
         -> tensor<8x6xf32> attributes {tsp.kernel, tsp.tied = array<i64: -1>}
         { dot_general, tanh, return }
     ```
-    A kernel is a root and what only that root needs:
+    A kernel is a root and what only that root needs. It is computed element by
+    element of the root, through elementwise ops, broadcasts, transposes, slices,
+    concatenates and reshapes, and holds at most one of
 
-    - an elementwise op with its elementwise producers, through broadcasts,
-      transposes and slices; one of them may be a `dot_general` that is read at
-      the same index as the result is written, which makes the rest its epilogue;
-    - a `reduce` with its elementwise producers;
-    - attention, gather, sort and other irregular ops, alone; `concatenate`, `pad`
-      and the update of `dynamic_update_slice` take their producers along.
+    - a `dot_general`, whose operands are read through transposes, slices,
+      broadcasts and widening conversions, and which is followed either by
+      elementwise ops that read it at the same place (an epilogue) or by ops that
+      move and convert its elements;
+    - some `reduce` ops that all keep the same loops of the root, its rows: the norm
+      of a row and its scaling, or a softmax, are one kernel;
+    - a `gather`.
+
+    Attention, sort, scatter and other irregular ops stand alone.
+    `dynamic_update_slice` takes the producers of its update along and is made in
+    place (`tsp.must_tie`), as is scatter, unless the kernel reads that buffer
+    elsewhere.
 
     A value that several kernels read is stored once, unless it depends on
     nothing but cheap ops (constants, iota, masks of indices), or reading its
-    operand again moves no more bytes. Expensive ops are never computed more than
-    once for an element.
+    operand again moves no more bytes. No expensive op is computed again for
+    several elements of a result.
 
     `tsp.tied` names an argument that an elementwise result may overwrite, because
     each of its elements is read only for the same element of the result.
