@@ -73,6 +73,20 @@ int64_t Plan::reshardBytes(RankedTensorType type, const Placement &from,
   return total;
 }
 
+int64_t Plan::moveBytes(Value value, const Placement &to) const {
+  if (isRematerialized(value))
+    return 0;
+  auto broadcast = value.getDefiningOp<stablehlo::BroadcastInDimOp>();
+  if (!broadcast)
+    return reshardBytes(typeOf(value), withoutFold(placement(value)), to);
+  // Made anew from what it broadcasts.
+  Placement operand(typeOf(broadcast.getOperand()).getRank());
+  for (auto [i, d] : llvm::enumerate(broadcast.getBroadcastDimensions()))
+    if (typeOf(broadcast.getOperand()).getDimSize(i) == typeOf(value).getDimSize(d))
+      operand.dims[i] = to.dims[d];
+  return moveBytes(broadcast.getOperand(), operand);
+}
+
 void Plan::planBlock(Block &block) {
   for (Operation &op : block) {
     if (isa<stablehlo::WhileOp>(op))
@@ -354,10 +368,7 @@ void Plan::chooseAxis(Operation *op, int axis, OpPlan &plan) {
       }
     }
     for (auto [operand, dims] : llvm::zip(op->getOperands(), rule.operands))
-      if (!isRematerialized(operand))
-        cost += reshardBytes(typeOf(operand), withoutFold(placements[operand]),
-                             placementOf(rule, dims, assignment));
-    // A user that wants the result sharded would have to be given a slice.
+      cost += moveBytes(operand, placementOf(rule, dims, assignment));
     bool better = !best || cost < bestCost ||
                   (cost == bestCost && candidate.wanted && !best->wanted);
     if (better) {

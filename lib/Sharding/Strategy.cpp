@@ -169,6 +169,8 @@ void Seeds::findWeights(func::FuncOp func) {
 
 void Seeds::findRoles(func::FuncOp func) {
   llvm::DenseSet<int> introduced, contracted, hidden, heads, vocab, tokens, batch;
+  // Of each contraction with a weight: a class it brings in, one it sums away.
+  SmallVector<std::pair<int, int>> contractions;
   auto note = [&](llvm::DenseSet<int> &set, Value value, int64_t dim) {
     int cls = classes.majorClass(value, dim);
     if (cls >= 0)
@@ -201,11 +203,17 @@ void Seeds::findRoles(func::FuncOp func) {
                                    : dims.getRhsContractingDimensions();
       ArrayRef<int64_t> same = left ? dims.getLhsBatchingDimensions()
                                     : dims.getRhsBatchingDimensions();
-      for (int64_t d = 0; d < cast<RankedTensorType>(weight.getType()).getRank(); ++d)
-        if (llvm::is_contained(sum, d))
+      for (int64_t d = 0; d < cast<RankedTensorType>(weight.getType()).getRank(); ++d) {
+        if (llvm::is_contained(sum, d)) {
           note(contracted, weight, d);
-        else if (!llvm::is_contained(same, d))
-          note(introduced, weight, d);
+          continue;
+        }
+        if (llvm::is_contained(same, d))
+          continue;
+        note(introduced, weight, d);
+        for (int64_t s : sum)
+          contractions.push_back({classes.majorClass(weight, d), classes.majorClass(weight, s)});
+      }
     }
   });
   // Inputs: what a weight contracts is hidden; of the rest the last dim is the
@@ -228,6 +236,10 @@ void Seeds::findRoles(func::FuncOp func) {
     if (free.size() > 1)
       roles.try_emplace(free.front(), Role::Batch);
   }
+  // What a row-parallel contraction brings in is hidden again.
+  for (auto [in, out] : contractions)
+    if (introduced.contains(out) && !hidden.contains(out))
+      hidden.insert(in);
   for (int cls : batch)
     roles[cls] = Role::Batch;
   for (int cls : tokens)

@@ -72,6 +72,9 @@ private:
   /// Chooses what mesh axis `axis` does in the op.
   void chooseAxis(mlir::Operation *op, int axis, OpPlan &plan);
   void chooseFold(mlir::Operation *op, int axis, OpPlan &plan);
+  /// Bytes a rank receives to have `value` placed as `to`; a broadcast is made
+  /// anew rather than moved.
+  int64_t moveBytes(mlir::Value value, const Placement &to) const;
   int findFold(int fold) const;
   /// A dim without a mark of a fold: what a user outside sees.
   Placement withoutFold(const Placement &placement) const;
