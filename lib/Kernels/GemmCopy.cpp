@@ -33,8 +33,8 @@ void tsp::copyA(VectorEmitter &e, const GemmSpec &spec, const GemmPlan &plan,
   if (plan.copyA == GemmCopy::scalar) {
     e.loop(zero, rows, 1, [&](Value m) {
       e.loop(zero, count, 1, [&](Value k) {
-        Value from = depthOffset(e, spec, a, e.offset(base, m, a.free),
-                                 e.add(k0, k));
+        Value from =
+            depthOffset(e, spec, a, e.offset(base, m, a.free), e.add(k0, k));
         Value value = e.widen(e.load(a.flat, from), a.element, spec.compute);
         e.store(value, to, e.add(e.mul(m, plan.lda), k));
       });
@@ -87,8 +87,7 @@ void tsp::copyB(VectorEmitter &e, const GemmSpec &spec, const GemmPlan &plan,
           Value mask = wholePanels
                            ? Value()
                            : e.mask(e.sub(e.index(spec.n), first), lanes);
-          Value part =
-              e.loadVector(b.flat, e.add(line, first), lanes, mask);
+          Value part = e.loadVector(b.flat, e.add(line, first), lanes, mask);
           e.storeVector(e.widen(part, b.element, spec.compute), to,
                         e.add(at, v));
         }

@@ -27,30 +27,31 @@ using namespace mlir;
 using namespace tsp;
 using Values = VectorEmitter::Values;
 
-Values tsp::emitTile(VectorEmitter &e, const GemmPlan &plan, Type compute,
+Values tsp::emitTile(VectorEmitter &e, TileShape shape, Type compute,
                      const TileOperand &a, const TileOperand &b, Value count,
                      ValueRange masks) {
-  VectorType type = e.vectorOf(compute, plan.lanes);
-  Values init(plan.mr * plan.nv, e.constant(type, 0));
-  return e.loop(e.index(0), count, 1, init, [&](Value k, ValueRange sums) {
-    Value bk = e.add(b.base, e.mul(k, b.k));
-    Value ak = e.add(a.base, e.mul(k, a.k));
-    Values columns;
-    for (int64_t v = 0; v < plan.nv; ++v) {
-      Value part =
-          e.loadVector(b.flat, e.add(bk, v * plan.lanes), plan.lanes,
-                       masks.empty() ? Value() : masks[v]);
-      columns.push_back(e.widen(part, b.element, compute));
-    }
-    Values next;
-    for (int64_t m = 0; m < plan.mr; ++m) {
-      Value scalar = e.load(a.flat, e.add(ak, m * a.free));
-      Value row = e.splat(scalar, plan.lanes);
-      for (int64_t v = 0; v < plan.nv; ++v)
-        next.push_back(e.fma(row, columns[v], sums[m * plan.nv + v]));
-    }
-    return next;
-  });
+  auto [lanes, mr, nv] = shape;
+  Values init(mr * nv, e.constant(e.vectorOf(compute, lanes), 0));
+  return e.loop(e.index(0), count, 1, init,
+                [&, lanes = lanes, mr = mr, nv = nv](Value k, ValueRange sums) {
+                  Value bk = e.add(b.base, e.mul(k, b.k));
+                  Value ak = e.add(a.base, e.mul(k, a.k));
+                  Values columns;
+                  for (int64_t v = 0; v < nv; ++v) {
+                    Value part =
+                        e.loadVector(b.flat, e.add(bk, v * lanes), lanes,
+                                     masks.empty() ? Value() : masks[v]);
+                    columns.push_back(e.widen(part, b.element, compute));
+                  }
+                  Values next;
+                  for (int64_t m = 0; m < mr; ++m) {
+                    Value row =
+                        e.splat(e.load(a.flat, e.add(ak, m * a.free)), lanes);
+                    for (int64_t v = 0; v < nv; ++v)
+                      next.push_back(e.fma(row, columns[v], sums[m * nv + v]));
+                  }
+                  return next;
+                });
 }
 
 namespace {
@@ -94,8 +95,8 @@ private:
     Values masks;
     if (spec.n % plan.nr() != 0)
       for (int64_t v = 0; v < plan.nv; ++v)
-        masks.push_back(e.mask(
-            e.sub(e.index(spec.n), e.add(n, v * plan.lanes)), plan.lanes));
+        masks.push_back(e.mask(e.sub(e.index(spec.n), e.add(n, v * plan.lanes)),
+                               plan.lanes));
     return masks;
   }
 
@@ -107,8 +108,8 @@ private:
   // Of the block at hand.
   Values outer;
   Value aBase, bBase;
-  Value m0, n0;           ///< first row and column
-  Value firstRow, rows;   ///< rows of the copy of A
+  Value m0, n0;         ///< first row and column
+  Value firstRow, rows; ///< rows of the copy of A
   Value tiles, panels;
 };
 } // namespace
@@ -127,14 +128,12 @@ void BlockEmitter::emit(Value begin, Value end) {
   }
   sizes.push_back(plan.rowChunks);
   int64_t perCopy = 1;
-  size_t columnPlace = llvm::count_if(spec.b.outer, [](int64_t stride) {
-    return stride != 0;
-  });
+  size_t columnPlace =
+      llvm::count_if(spec.b.outer, [](int64_t stride) { return stride != 0; });
   for (int64_t size : ArrayRef(sizes).drop_front(columnPlace + 1))
     perCopy *= size;
 
-  bool keepsB =
-      plan.kind == GemmPlan::packed && plan.steps(spec) == 1;
+  bool keepsB = plan.kind == GemmPlan::packed && plan.steps(spec) == 1;
   Values init;
   if (keepsB)
     init.push_back(e.index(-1));
@@ -153,16 +152,15 @@ void BlockEmitter::emit(Value begin, Value end) {
       firstRow = e.index(0);
       if (plan.copyA != GemmCopy::none)
         copyRows(e.index(0), e.index(plan.ks));
-      emitRowsBlock(e, spec, plan, aBase, bBase, bufferA, n0,
-                    [&](Value vector, Value m, Value n) {
-                      e.storeVector(vector, bufferC, e.index(0));
-                      GemmRow piece{bufferC, e.index(0), outer, m,
-                                    n,       plan.lanes, {}};
-                      if (spec.n % plan.lanes != 0)
-                        piece.count =
-                            e.min(e.sub(e.index(spec.n), n), plan.lanes);
-                      store(e, piece);
-                    });
+      emitRowsBlock(
+          e, spec, plan, aBase, bBase, bufferA, n0,
+          [&](Value vector, Value m, Value n) {
+            e.storeVector(vector, bufferC, e.index(0));
+            GemmRow piece{bufferC, e.index(0), outer, m, n, plan.lanes, {}};
+            if (spec.n % plan.lanes != 0)
+              piece.count = e.min(e.sub(e.index(spec.n), n), plan.lanes);
+            store(e, piece);
+          });
       return {};
     }
 
@@ -245,7 +243,8 @@ void BlockEmitter::emitPanel(Value k0, Value count, Value panel) {
         a.k = plan.aColumns ? plan.lda : 1;
         a.base = e.offset(e.mul(e.sub(row, firstRow), a.free), kb, a.k);
       }
-      Values sums = emitTile(e, plan, spec.compute, a, b, depth, masks);
+      Values sums = emitTile(e, {lanes, plan.mr, plan.nv}, spec.compute, a, b,
+                             depth, masks);
       Value at = tileSums(panel, tile);
       auto write = [&](bool add) {
         for (auto [i, sum] : llvm::enumerate(sums)) {
@@ -260,7 +259,8 @@ void BlockEmitter::emitPanel(Value k0, Value count, Value panel) {
       if (onePass)
         write(false);
       else
-        e.when(isFirst, [&] { write(false); }, [&] { write(true); });
+        e.when(
+            isFirst, [&] { write(false); }, [&] { write(true); });
     });
   });
 }
@@ -273,8 +273,8 @@ void BlockEmitter::storePanel(Value panel) {
     Value nominal = e.add(m0, e.mul(tile, plan.mr));
     Value at = tileSums(panel, tile);
     e.loop(e.sub(nominal, row), e.index(plan.mr), 1, [&](Value r) {
-      GemmRow piece{bufferC, e.add(at, e.mul(r, nr)), outer, e.add(row, r),
-                    n,       nr,                      {}};
+      GemmRow piece{
+          bufferC, e.add(at, e.mul(r, nr)), outer, e.add(row, r), n, nr, {}};
       if (spec.n % nr != 0)
         piece.count = e.min(e.sub(e.index(spec.n), n), nr);
       store(e, piece);

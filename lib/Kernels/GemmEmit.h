@@ -12,8 +12,8 @@
 
 namespace tsp {
 
-/// Copies a chunk of A, rows [row, row + rows) and contraction [k0, k0 + count),
-/// to scratch; `base` is the offset of the outer dims.
+/// Copies a chunk of A, rows [row, row + rows) and contraction [k0, k0 +
+/// count), to scratch; `base` is the offset of the outer dims.
 void copyA(VectorEmitter &e, const GemmSpec &spec, const GemmPlan &plan,
            mlir::Value base, mlir::Value row, mlir::Value rows, mlir::Value k0,
            mlir::Value count, mlir::Value to);
@@ -30,19 +30,24 @@ struct TileOperand {
   int64_t free = 0, k = 0;
 };
 
-/// The register tile: mr rows of nv vectors, summed over `count` steps of k.
-VectorEmitter::Values emitTile(VectorEmitter &e, const GemmPlan &plan,
+struct TileShape {
+  int64_t lanes, mr, nv;
+};
+
+/// The register tile: mr rows of nv vectors, summed over `count` steps of k;
+/// A is read by broadcasts of scalars.
+VectorEmitter::Values emitTile(VectorEmitter &e, TileShape shape,
                                mlir::Type compute, const TileOperand &a,
                                const TileOperand &b, mlir::Value count,
-                               mlir::ValueRange masks);
+                               mlir::ValueRange masks = {});
 
 /// The body of one block in `rows` form.
-void emitRowsBlock(VectorEmitter &e, const GemmSpec &spec, const GemmPlan &plan,
-                   mlir::Value aBase, mlir::Value bBase, mlir::Value scratchA,
-                   mlir::Value column,
-                   llvm::function_ref<void(mlir::Value vector, mlir::Value m,
-                                           mlir::Value n)>
-                       store);
+void emitRowsBlock(
+    VectorEmitter &e, const GemmSpec &spec, const GemmPlan &plan,
+    mlir::Value aBase, mlir::Value bBase, mlir::Value scratchA,
+    mlir::Value column,
+    llvm::function_ref<void(mlir::Value vector, mlir::Value m, mlir::Value n)>
+        store);
 
 /// Offset of contraction index `k`.
 mlir::Value depthOffset(VectorEmitter &e, const GemmSpec &spec,

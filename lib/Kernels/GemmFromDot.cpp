@@ -92,8 +92,7 @@ Type tsp::dotComputeType(stablehlo::DotGeneralOp dot) {
     for (auto [asked, element] :
          {std::pair(algorithm.getLhsPrecisionType(), elements[0]),
           std::pair(algorithm.getRhsPrecisionType(), elements[1])})
-      if (!isa<FloatTF32Type>(asked) &&
-          algorithm.getLhsComponentCount() == 1 &&
+      if (!isa<FloatTF32Type>(asked) && algorithm.getLhsComponentCount() == 1 &&
           cast<FloatType>(asked).getWidth() <
               cast<FloatType>(element).getWidth())
         return Type();
@@ -118,20 +117,23 @@ DotProduct tsp::takeApart(stablehlo::DotGeneralOp dot, Type compute,
   Loops batch, m, n, k;
   int64_t dim = 0;
   for (auto [l, r] : llvm::zip_equal(lhsBatch, rhsBatch)) {
-    batch.push_back({{dim}, lhsType.getDimSize(l), lhs.strides[l],
-                     rhs.strides[r], strides[dim]});
+    batch.push_back({{dim},
+                     lhsType.getDimSize(l),
+                     lhs.strides[l],
+                     rhs.strides[r],
+                     strides[dim]});
     ++dim;
   }
   for (int64_t l = 0; l < lhsType.getRank(); ++l)
     if (isFree(lhsBatch, lhsContract, l)) {
-      m.push_back({{dim}, lhsType.getDimSize(l), lhs.strides[l], 0,
-                   strides[dim]});
+      m.push_back(
+          {{dim}, lhsType.getDimSize(l), lhs.strides[l], 0, strides[dim]});
       ++dim;
     }
   for (int64_t r = 0; r < rhsType.getRank(); ++r)
     if (isFree(rhsBatch, rhsContract, r)) {
-      n.push_back({{dim}, rhsType.getDimSize(r), 0, rhs.strides[r],
-                   strides[dim]});
+      n.push_back(
+          {{dim}, rhsType.getDimSize(r), 0, rhs.strides[r], strides[dim]});
       ++dim;
     }
   for (auto [l, r] : llvm::zip_equal(lhsContract, rhsContract))

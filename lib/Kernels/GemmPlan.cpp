@@ -106,8 +106,7 @@ static void planPacked(const GemmSpec &spec, GemmPlan &plan,
   auto blocks = [&] {
     return outer * divideCeil(spec.m, plan.mc) * divideCeil(spec.n, plan.nc);
   };
-  while (blocks() < kEnoughBlocks &&
-         plan.mc * plan.nc * depth > kBlockWork &&
+  while (blocks() < kEnoughBlocks && plan.mc * plan.nc * depth > kBlockWork &&
          (plan.mc > plan.mr || plan.nc > nr)) {
     if (plan.nc > nr && (plan.nc >= plan.mc || plan.mc == plan.mr))
       plan.nc = balance(plan.nc, plan.nc / 2, nr);
@@ -115,9 +114,9 @@ static void planPacked(const GemmSpec &spec, GemmPlan &plan,
       plan.mc = balance(plan.mc, plan.mc / 2, plan.mr);
   }
 
-  plan.copyB = spec.b.free == 1                      ? GemmCopy::lines
+  plan.copyB = spec.b.free == 1                   ? GemmCopy::lines
                : isDeep(spec, spec.b, plan.lanes) ? GemmCopy::transpose
-                                                     : GemmCopy::scalar;
+                                                  : GemmCopy::scalar;
   plan.panel = alignTo(plan.ks, plan.lanes) * nr;
 }
 

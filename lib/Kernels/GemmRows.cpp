@@ -17,10 +17,10 @@ using namespace mlir;
 using namespace tsp;
 using Values = VectorEmitter::Values;
 
-void tsp::emitRowsBlock(
-    VectorEmitter &e, const GemmSpec &spec, const GemmPlan &plan, Value aBase,
-    Value bBase, Value scratchA, Value column,
-    llvm::function_ref<void(Value, Value, Value)> store) {
+void tsp::emitRowsBlock(VectorEmitter &e, const GemmSpec &spec,
+                        const GemmPlan &plan, Value aBase, Value bBase,
+                        Value scratchA, Value column,
+                        llvm::function_ref<void(Value, Value, Value)> store) {
   int64_t lanes = plan.lanes, depth = plan.ks;
   int64_t wholeDepth = depth / lanes * lanes;
   const GemmOperand &a = spec.a, &b = spec.b;

@@ -17,5 +17,8 @@ void tsp::buildKernelPipeline(OpPassManager &manager,
   LowerGemmKernelsOptions gemm;
   gemm.vectorBits = options.vectorBits;
   manager.addPass(createLowerGemmKernels(gemm));
+  LowerSdpaKernelsOptions sdpa;
+  sdpa.vectorBits = options.vectorBits;
+  manager.addPass(createLowerSdpaKernels(sdpa));
   manager.addPass(createFinalizeKernels());
 }

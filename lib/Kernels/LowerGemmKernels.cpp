@@ -52,9 +52,9 @@ std::optional<ResultChain> followResult(Value result,
         strides[dim] = chain.strides[i];
       chain.strides = strides;
     } else {
-      auto strides = reshapeStrides(
-          cast<RankedTensorType>(result.getType()).getShape(), chain.strides,
-          shape);
+      auto strides =
+          reshapeStrides(cast<RankedTensorType>(result.getType()).getShape(),
+                         chain.strides, shape);
       if (!strides)
         return std::nullopt;
       chain.strides = *strides;
@@ -156,8 +156,7 @@ private:
     e.loop(e.index(0), row.count ? row.count : e.index(row.width), 1,
            [&](Value x) {
              Value sum = e.load(row.sums, e.add(row.at, x));
-             e.store(round(sum), output,
-                     e.add(at, e.mul(x, product.nStride)));
+             e.store(round(sum), output, e.add(at, e.mul(x, product.nStride)));
            });
   }
 };

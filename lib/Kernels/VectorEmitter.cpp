@@ -158,15 +158,15 @@ Value VectorEmitter::flat(Value buffer) {
   }
   ReassociationIndices all =
       llvm::to_vector<2>(llvm::seq<int64_t>(0, type.getRank()));
-  return memref::CollapseShapeOp::create(
-      b, loc, buffer, ArrayRef<ReassociationIndices>(all));
+  return memref::CollapseShapeOp::create(b, loc, buffer,
+                                         ArrayRef<ReassociationIndices>(all));
 }
 
 Value VectorEmitter::shifted(Value flat, int64_t elements) {
   int64_t size = cast<MemRefType>(flat.getType()).getDimSize(0) - elements;
-  return memref::SubViewOp::create(
-      b, loc, flat, ArrayRef<int64_t>{elements}, ArrayRef<int64_t>{size},
-      ArrayRef<int64_t>{1});
+  return memref::SubViewOp::create(b, loc, flat, ArrayRef<int64_t>{elements},
+                                   ArrayRef<int64_t>{size},
+                                   ArrayRef<int64_t>{1});
 }
 
 Value VectorEmitter::view(Value scratch, int64_t byteOffset, Type element,

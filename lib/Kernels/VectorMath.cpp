@@ -61,10 +61,10 @@ namespace {
 /// How e^x is computed in one float type: x = n log 2 + r with n whole and
 /// |r| <= log(2) / 2, e^r = 1 + r + r^2 q(r), and 2^n by its bits.
 struct ExpPlan {
-  double lowest;   ///< below it 0 is given
-  double magic;    ///< adding it rounds to whole numbers, found in the low bits
-  double ln2High;  ///< log 2 with few bits, so that n times it is exact
-  double ln2Low;   ///< the rest of log 2
+  double lowest;  ///< below it 0 is given
+  double magic;   ///< adding it rounds to whole numbers, found in the low bits
+  double ln2High; ///< log 2 with few bits, so that n times it is exact
+  double ln2Low;  ///< the rest of log 2
   int64_t mantissa, bias;
   ArrayRef<double> q;
 };
@@ -76,47 +76,76 @@ static ExpPlan expPlan(bool isDouble) {
                                   0.04166838899254799, 0.008368716575205326,
                                   0.001381459878757596};
   // The series: 1 / (k + 2)!.
-  static const double series[] = {1. / 2,         1. / 6,         1. / 24,
-                                  1. / 120,       1. / 720,       1. / 5040,
-                                  1. / 40320,     1. / 362880,    1. / 3628800,
-                                  1. / 39916800., 1. / 479001600., 1. / 6227020800.};
+  static const double series[] = {
+      1. / 2,       1. / 6,         1. / 24,         1. / 120,
+      1. / 720,     1. / 5040,      1. / 40320,      1. / 362880,
+      1. / 3628800, 1. / 39916800., 1. / 479001600., 1. / 6227020800.};
   if (isDouble)
-    return {-708.0,  0x1.8p52, 0x1.62e42fefap-1, 0x1.cf79abc9e3b3ap-40,
-            52,      1023,     series};
+    return {-708.0, 0x1.8p52, 0x1.62e42fefap-1, 0x1.cf79abc9e3b3ap-40, 52,
+            1023,   series};
   return {-87.0, 0x1.8p23, 0x1.62ep-1, 0x1.0bfbe8p-15, 23, 127, single};
+}
+
+namespace {
+/// e^x = scale (1 + rest), rest without cancellation near 0.
+struct SplitExp {
+  Value scale, rest;
+};
+} // namespace
+
+static SplitExp splitExp(VectorEmitter &e, const ExpPlan &plan, Value x) {
+  Type type = x.getType();
+  bool isDouble = getElementTypeOrSelf(type).isF64();
+  auto number = [&](double value) { return e.constant(type, value); };
+  Value shifted = e.fma(x, number(1.4426950408889634), number(plan.magic));
+  Value n = arith::SubFOp::create(e.b, e.loc, shifted, number(plan.magic));
+  Value r = e.fma(n, number(-plan.ln2High), x);
+  r = e.fma(n, number(-plan.ln2Low), r);
+
+  Value q = number(plan.q.back());
+  for (double coefficient : llvm::reverse(plan.q.drop_back()))
+    q = e.fma(q, r, number(coefficient));
+  Value square = arith::MulFOp::create(e.b, e.loc, r, r);
+
+  Type bitsType = withElement(type, e.b.getIntegerType(isDouble ? 64 : 32));
+  Value bits = arith::BitcastOp::create(e.b, e.loc, bitsType, shifted);
+  bits =
+      arith::AddIOp::create(e.b, e.loc, bits, integer(e, bitsType, plan.bias));
+  bits = arith::ShLIOp::create(e.b, e.loc, bits,
+                               integer(e, bitsType, plan.mantissa));
+  return {arith::BitcastOp::create(e.b, e.loc, type, bits),
+          e.fma(q, square, r)};
 }
 
 Value VectorEmitter::exp(Value x) {
   Type type = x.getType();
-  bool isDouble = getElementTypeOrSelf(type).isF64();
-  ExpPlan plan = expPlan(isDouble);
-  auto number = [&](double value) { return constant(type, value); };
-  auto subtract = [&](Value l, Value r) -> Value {
-    return arith::SubFOp::create(b, loc, l, r);
-  };
-
+  ExpPlan plan = expPlan(getElementTypeOrSelf(type).isF64());
+  Value lowest = constant(type, plan.lowest);
   // "Less than" is false for NaN, which so passes through.
-  Value low = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, x,
-                                    number(plan.lowest));
-  Value clamped = select(low, number(plan.lowest), x);
-  Value shifted = fma(clamped, number(1.4426950408889634), number(plan.magic));
-  Value n = subtract(shifted, number(plan.magic));
-  Value r = fma(n, number(-plan.ln2High), clamped);
-  r = fma(n, number(-plan.ln2Low), r);
+  Value low =
+      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, x, lowest);
+  SplitExp split = splitExp(*this, plan, select(low, lowest, x));
+  return select(low, constant(type, 0),
+                fma(split.scale, split.rest, split.scale));
+}
 
-  Value q = number(plan.q.back());
-  for (double coefficient : llvm::reverse(plan.q.drop_back()))
-    q = fma(q, r, number(coefficient));
-  Value power = fma(fma(q, r, number(1)), r, number(1));
-
-  Type bitsType = withElement(type, b.getIntegerType(isDouble ? 64 : 32));
-  Value bits = arith::BitcastOp::create(b, loc, bitsType, shifted);
-  bits = arith::AddIOp::create(b, loc, bits, integer(*this, bitsType, plan.bias));
-  bits = arith::ShLIOp::create(b, loc, bits,
-                               integer(*this, bitsType, plan.mantissa));
-  Value scale = arith::BitcastOp::create(b, loc, type, bits);
-  Value result = arith::MulFOp::create(b, loc, power, scale);
-  return select(low, number(0), result);
+Value VectorEmitter::tanh(Value x) {
+  // (e^2x - 1) / (e^2x + 1); past 20 it is 1 in both types.
+  Type type = x.getType();
+  ExpPlan plan = expPlan(getElementTypeOrSelf(type).isF64());
+  auto clamp = [&](Value value, arith::CmpFPredicate predicate, double bound) {
+    Value limit = constant(type, bound);
+    Value past = arith::CmpFOp::create(b, loc, predicate, value, limit);
+    return select(past, limit, value);
+  };
+  Value twice = arith::AddFOp::create(b, loc, x, x);
+  twice = clamp(twice, arith::CmpFPredicate::OGT, 40);
+  twice = clamp(twice, arith::CmpFPredicate::OLT, -40);
+  SplitExp split = splitExp(*this, plan, twice);
+  Value less = arith::SubFOp::create(b, loc, split.scale, constant(type, 1));
+  Value lessOne = fma(split.scale, split.rest, less);
+  Value moreOne = arith::AddFOp::create(b, loc, lessOne, constant(type, 2));
+  return arith::DivFOp::create(b, loc, lessOne, moreOne);
 }
 
 Value VectorEmitter::log(Value x) { return math::LogOp::create(b, loc, x); }
@@ -181,10 +210,10 @@ Value VectorEmitter::narrow(Value value, Type element) {
   rounded = arith::AddIOp::create(b, loc, rounded, odd);
   Value quiet =
       arith::OrIOp::create(b, loc, bits, integer(*this, ints, 0x400000));
-  Value isNan = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, value,
-                                      value);
-  Value high = arith::ShRUIOp::create(b, loc, select(isNan, quiet, rounded),
-                                      sixteen);
+  Value isNan =
+      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, value, value);
+  Value high =
+      arith::ShRUIOp::create(b, loc, select(isNan, quiet, rounded), sixteen);
   high = arith::TruncIOp::create(b, loc, withElement(target, b.getI16Type()),
                                  high);
   return arith::BitcastOp::create(b, loc, target, high);

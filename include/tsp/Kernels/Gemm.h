@@ -73,15 +73,15 @@ enum class GemmCopy {
 
 struct GemmPlan {
   enum Kind { packed, direct, rows } kind = packed;
-  int64_t lanes = 16;         ///< of one vector
-  int64_t mr = 12, nv = 2;    ///< register tile: rows, vectors of columns
-  int64_t mc = 12, nc = 32;   ///< rows and columns of a block of C
-  int64_t ks = 1;             ///< contraction per copy of A and B
-  int64_t kc = 1;             ///< contraction per pass of the register tile
+  int64_t lanes = 16;       ///< of one vector
+  int64_t mr = 12, nv = 2;  ///< register tile: rows, vectors of columns
+  int64_t mc = 12, nc = 32; ///< rows and columns of a block of C
+  int64_t ks = 1;           ///< contraction per copy of A and B
+  int64_t kc = 1;           ///< contraction per pass of the register tile
   GemmCopy copyA = GemmCopy::none, copyB = GemmCopy::lines;
-  bool aColumns = false;      ///< the copy of A has m innermost
-  int64_t lda = 0;            ///< elements between lines of the copy of A
-  int64_t panel = 0;          ///< elements of one panel of the copy of B
+  bool aColumns = false; ///< the copy of A has m innermost
+  int64_t lda = 0;       ///< elements between lines of the copy of A
+  int64_t panel = 0;     ///< elements of one panel of the copy of B
   int64_t rowChunks = 1, columnChunks = 1, grid = 1;
   int64_t scratchA = 0, scratchB = 0, scratchC = 0; ///< byte offsets
   int64_t scratchBytes = 0;

@@ -107,6 +107,7 @@ public:
   /// e^x to about one unit in the last place for f32, and a few for f64;
   /// 0 below the normal numbers, so -inf gives 0; NaN gives NaN.
   Value exp(Value x);
+  Value tanh(Value x);
   /// Natural logarithm of a positive scalar (by the math dialect).
   Value log(Value x);
   /// From what memory holds for elements of type `element` to float `to`.

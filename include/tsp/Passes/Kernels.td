@@ -109,6 +109,38 @@ def LowerGemmKernels : Pass<"tsp-lower-gemm-kernels", "mlir::ModuleOp"> {
   let statistics = [Statistic<"numKernels", "kernels", "Products lowered">];
 }
 
+def LowerSdpaKernels : Pass<"tsp-lower-sdpa-kernels", "mlir::ModuleOp"> {
+  let summary = "Writes the loops of kernels that are an attention core.";
+  let description = [{
+    A kernel in tensor form that is one `tsp.sdpa` becomes tiled attention with
+    online softmax in buffer form (see tsp/Kernels/Sdpa.h). No buffer grows with
+    the product of the lengths; blocks of keys that positions or segments prove
+    masked are skipped at run time. Operands are arguments of the kernel or
+    views of them.
+
+    ```
+    func.func private @k(%q: tensor<1x512x9x64xf32>, %k: tensor<1x512x3x64xf32>,
+        %v: tensor<1x512x3x64xf32>, %i: tensor<512xi32>)
+        -> (tensor<1x512x9x64xf32>, tensor<1x512x9xf32>) attributes {tsp.kernel} {
+      %o, %l = tsp.sdpa %q, %k, %v positions(%i, %i : ...) {scale = 0.125, causal} : ...
+      return %o, %l
+    }
+    // becomes
+    func.func private @k(%q: memref<1x512x9x64xf32>, ..., %begin: index,
+        %end: index, %scratch: memref<...xi8>)
+        attributes {tsp.kernel, tsp.grid = 24 : i64, tsp.scratch = ...} {
+      scf.for %unit = %begin to %end ... // batch, head of keys, some queries
+        scf.for %block = 0 to 512 step 64 // keys
+    ```
+  }];
+  let options = [Option<"vectorBits", "vector-bits", "int64_t", "512",
+                        "width of the vectors: 512, 256 or 128">];
+  let dependentDialects = ["mlir::vector::VectorDialect", "mlir::scf::SCFDialect",
+                           "mlir::memref::MemRefDialect", "mlir::arith::ArithDialect",
+                           "mlir::math::MathDialect"];
+  let statistics = [Statistic<"numKernels", "kernels", "Attention cores lowered">];
+}
+
 //===----------------------------------------------------------------------===//
 // Buffer form to object form
 //===----------------------------------------------------------------------===//
