@@ -17,7 +17,7 @@ _EXACT_UNARY = {"abs": lax.abs, "ceil": lax.ceil, "floor": lax.floor, "neg": lax
 _UNARY = {"exp": lax.exp, "expm1": lax.expm1, "exp2": lax.exp2, "tanh": lax.tanh, "logistic": lax.logistic, "sin": lax.sin, "cos": lax.cos,
           "tan": lax.tan, "erf": lax.erf, "erfc": lax.erfc, "cbrt": lax.cbrt, "square": lax.square, "atan": lax.atan, "sinh": lax.sinh,
           "cosh": lax.cosh, "asinh": lax.asinh}
-_POSITIVE = {"log": lax.log, "log1p": lax.log1p, "sqrt": lax.sqrt, "rsqrt": lax.rsqrt, "lgamma": lax.lgamma, "digamma": lax.digamma}
+_POSITIVE = {"log": lax.log, "log1p": lax.log1p, "sqrt": lax.sqrt, "rsqrt": lax.rsqrt}
 _UNIT = {"asin": lax.asin, "acos": lax.acos, "atanh": lax.atanh, "erf_inv": lax.erf_inv}
 _EXACT_BINARY = {"add": lax.add, "sub": lax.sub, "mul": lax.mul, "div": lax.div, "max": lax.max, "min": lax.min, "rem": lax.rem}
 _INTEGER = {"add": lax.add, "sub": lax.sub, "mul": lax.mul, "max": lax.max, "min": lax.min, "and": lax.bitwise_and, "or": lax.bitwise_or,
