@@ -31,8 +31,27 @@ static bool isHostScalar(Operation *op) {
   return isa<stablehlo::ConstantOp>(op) && getNumElements(op->getResult(0)) == 1;
 }
 
+/// The value of which `op` is a mere view: it gives all of its elements in the same
+/// order, after some transposes, reshapes and broadcasts that together move none.
+static Value getViewed(Operation *op) {
+  LoopMap loops = getRootLoops(op);
+  while (op && isa<stablehlo::TransposeOp, stablehlo::BroadcastInDimOp,
+                   stablehlo::ReshapeOp>(op) &&
+         getNumElements(op->getOperand(0)) == getNumElements(op->getResult(0))) {
+    loops = mapToOperand(op->getOpOperand(0), loops);
+    SmallVector<int64_t> moved;
+    llvm::copy_if(loops, std::back_inserter(moved), [](int64_t loop) { return loop != noLoop; });
+    if (llvm::is_contained(moved, int64_t(otherIndex)))
+      return {};
+    if (llvm::is_sorted(moved))
+      return op->getOperand(0);
+    op = op->getOperand(0).getDefiningOp();
+  }
+  return {};
+}
+
 std::vector<std::unique_ptr<Cluster>> ClusterBuilder::build(Block &block) {
-  for (Operation &op : llvm::reverse(block))
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (classify(&op) != OpClass::Host)
       place(&op);
   return std::move(clusters);
@@ -70,7 +89,15 @@ void ClusterBuilder::place(Operation *op) {
   if (fuse) {
     for (Cluster *cluster : users)
       join(op, *cluster);
-  } else if (classify(op) != OpClass::Reshape) {
+  } else if (classify(op) == OpClass::Reshape) {
+    return; // A view of the host.
+  } else if (Value viewed = getViewed(op)) {
+    OpBuilder builder(op);
+    Value view =
+        stablehlo::ReshapeOp::create(builder, op->getLoc(), op->getResultTypes(), viewed);
+    op->replaceAllUsesWith(ValueRange(view));
+    op->erase();
+  } else {
     makeRoot(op);
   }
 }

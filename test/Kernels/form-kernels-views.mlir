@@ -103,3 +103,18 @@ func.func public @shift(%x: tensor<16xf32>) -> tensor<16xf32> {
   %r = stablehlo.dynamic_update_slice %x, %s, %zero : (tensor<16xf32>, tensor<15xf32>, tensor<i32>) -> tensor<16xf32>
   return %r : tensor<16xf32>
 }
+
+// -----
+
+// Transposes that together move no element are a view.
+// CHECK-LABEL: func.func public @moves_nothing
+// CHECK-NEXT: %[[T:.*]] = tsp.launch @k_tanh_0(%arg0)
+// CHECK-NEXT: %[[V:.*]] = stablehlo.reshape %[[T]] : (tensor<4x1x8xf32>) -> tensor<1x4x8xf32>
+// CHECK-NEXT: return %[[V]]
+func.func public @moves_nothing(%x: tensor<4x1x8xf32>) -> tensor<1x4x8xf32> {
+  %t = stablehlo.tanh %x : tensor<4x1x8xf32>
+  %u = stablehlo.transpose %t, dims = [2, 1, 0] : (tensor<4x1x8xf32>) -> tensor<8x1x4xf32>
+  %v = stablehlo.reshape %u : (tensor<8x1x4xf32>) -> tensor<8x4x1xf32>
+  %w = stablehlo.transpose %v, dims = [2, 1, 0] : (tensor<8x4x1xf32>) -> tensor<1x4x8xf32>
+  return %w : tensor<1x4x8xf32>
+}
