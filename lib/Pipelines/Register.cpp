@@ -11,6 +11,7 @@
 #include "tsp/Dialect/TSP/IR/TspDialect.h"
 #include "tsp/Frontend/Frontend.h"
 #include "tsp/Frontend/Passes.h"
+#include "tsp/Frontend/Raise.h"
 #include "tsp/Kernels/Kernels.h"
 #include "tsp/Kernels/Passes.h"
 #include "tsp/Sharding/Passes.h"
@@ -39,6 +40,7 @@ void tsp::registerPasses() {
       "tsp-import", "Takes in a program as JAX prints it: flat functions of "
                     "supported ops, arguments with names and kinds",
       buildImportPipeline);
+  registerTspRaisePasses();
   mlir::PassPipelineRegistration<>(
       "tsp-kernel-pipeline", "Takes kernels from tensors to LLVM functions",
       [](mlir::OpPassManager &manager) {

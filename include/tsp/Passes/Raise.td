@@ -1,0 +1,73 @@
+//===- Raise.td - passes between plain ops and tsp ops -----*- tablegen -*-===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TSP_PASSES_RAISE_TD
+#define TSP_PASSES_RAISE_TD
+
+include "mlir/Pass/PassBase.td"
+
+def RaiseAttention : Pass<"tsp-raise-attention"> {
+  let summary = "Turns attention in plain ops into tsp.sdpa.";
+  let description = [{
+    Follows indices from a product of probabilities and values up through the
+    softmax to the product of queries and keys, so that any order of dims and
+    operands, any reshape and any broadcast is understood: GQA by einsum, by
+    repeat or by broadcast, scales before or after the product, softcap, added
+    bias, masks by `select` or by adding -inf. Predicates are taken apart into
+    conjuncts; a comparison with one side that varies along queries and one that
+    varies along keys becomes positions (causal, window) or segments, what
+    varies along keys only a mask [B|1,1,1,Skv], the rest a mask over the dims it
+    varies along.
+
+    What sdpa cannot say is left as it is, and so are attentions whose scores or
+    probabilities are used elsewhere (a gradient). Only roundings change: scores,
+    softmax and sums are in f32 (f64) whatever the types in between were.
+
+    ```
+    %s = stablehlo.dot_general %q, %k, batching_dims = [0, 2] x [0, 2],
+        contracting_dims = [3] x [3] ..
+    %m = stablehlo.compare GE, %iota0, %iota1, SIGNED ..
+    %w = stablehlo.select %m, %s, %neg_inf ..
+    // exp(w - max w) / sum exp(w - max w)
+    %o = stablehlo.dot_general %p, %v, batching_dims = [0, 1] x [0, 2],
+        contracting_dims = [3] x [1] ..
+    // becomes
+    %o, %lse = tsp.sdpa %q, %k, %v positions(%i, %i : ..) {causal, scale = 1.0 : f64} : ..
+    ```
+  }];
+  let options = [
+    Option<"remarks", "remarks", "bool", "false",
+           "say what was raised, and of what nearly matched why not">
+  ];
+  let statistics = [
+    Statistic<"numRaised", "raised", "Attentions raised to tsp.sdpa">,
+    Statistic<"numMissed", "missed", "Products with a softmax that were not raised">
+  ];
+  let dependentDialects = ["::tsp::TspDialect", "::tsp::stablehlo::StableHLODialect"];
+}
+
+def DecomposeSdpa : Pass<"tsp-decompose-sdpa"> {
+  let summary = "Turns tsp.sdpa back into plain ops.";
+  let description = [{
+    Writes out the formula of `tsp.sdpa`, with a scores tensor
+    [B,Hkv,Sq,Hq/Hkv,Skv]: for attention that no kernel takes, and to compare a
+    raised program with the one it came from.
+
+    ```
+    %o, %lse = tsp.sdpa %q, %k, %v {scale = 0.5 : f64} : ..
+    // becomes
+    %s = stablehlo.dot_general %q, %k, batching_dims = [0, 2] x [0, 2],
+        contracting_dims = [4] x [3] ..
+    // exp(0.5 s - max) / sum
+    %o = stablehlo.dot_general %p, %v, batching_dims = [0, 1] x [0, 2],
+        contracting_dims = [4] x [1] ..
+    ```
+  }];
+  let dependentDialects = ["::tsp::stablehlo::StableHLODialect"];
+}
+
+#endif // TSP_PASSES_RAISE_TD
