@@ -28,7 +28,7 @@ public:
   }
 
   void write(const void *data, size_t bytes) {
-    if (fwrite(data, 1, bytes, file) != bytes)
+    if (bytes > 0 && fwrite(data, 1, bytes, file) != bytes)
       fail();
     offset += bytes;
   }

@@ -32,7 +32,8 @@ template <typename T> static std::vector<T> values(const std::string &path,
   auto file = TensorFile::open(path);
   std::vector<char> bytes = file->readWhole(*file->find(name));
   std::vector<T> result(bytes.size() / sizeof(T));
-  memcpy(result.data(), bytes.data(), bytes.size());
+  std::copy(bytes.begin(), bytes.end(),
+            reinterpret_cast<char *>(result.data()));
   return result;
 }
 
