@@ -20,5 +20,6 @@ void tsp::buildKernelPipeline(OpPassManager &manager,
   LowerSdpaKernelsOptions sdpa;
   sdpa.vectorBits = options.vectorBits;
   manager.addPass(createLowerSdpaKernels(sdpa));
+  manager.addPass(createLowerFusedKernels());
   manager.addPass(createFinalizeKernels());
 }

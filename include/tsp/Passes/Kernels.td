@@ -141,6 +141,37 @@ def LowerSdpaKernels : Pass<"tsp-lower-sdpa-kernels", "mlir::ModuleOp"> {
   let statistics = [Statistic<"numKernels", "kernels", "Attention cores lowered">];
 }
 
+def LowerFusedKernels : Pass<"tsp-lower-fused-kernels", "mlir::ModuleOp"> {
+  let summary = "Lowers kernels of StableHLO ops to loops on buffers.";
+  let description = [{
+    Takes every kernel that is still in tensor form. Ops are fused by
+    construction: the loops are those of the results, and an element is
+    computed from the elements in memory that it depends on; reductions become
+    scalars or small buffers of a row (lib/Kernels/LoopNest.h).
+
+    ```
+    func.func private @k(%x: tensor<64x32xf32>, %s: tensor<32xf32>)
+        -> tensor<64x32xf32> attributes {tsp.kernel, tsp.tied = array<i64: -1>} {
+      %b = stablehlo.broadcast_in_dim %s, dims = [1]
+             : (tensor<32xf32>) -> tensor<64x32xf32>
+      %y = stablehlo.multiply %x, %b : tensor<64x32xf32>
+      return %y : tensor<64x32xf32>
+    }
+    // becomes
+    func.func private @k(%x: memref<64x32xf32>, %s: memref<32xf32>,
+        %y: memref<64x32xf32>, %begin: index, %end: index, %t: memref<0xi8>)
+        attributes {tsp.kernel, tsp.grid = 1 : i64, ...} {
+      scf.for %row = ... {
+        scf.for %j = %c0 to %c32 step %c1 {
+          load x[row * 32 + j], load s[j], multiply, store y[row * 32 + j]
+    ```
+  }];
+  let dependentDialects = ["mlir::scf::SCFDialect", "mlir::memref::MemRefDialect",
+                           "mlir::arith::ArithDialect", "mlir::math::MathDialect",
+                           "mlir::LLVM::LLVMDialect"];
+  let statistics = [Statistic<"numKernels", "kernels", "Kernels lowered">];
+}
+
 //===----------------------------------------------------------------------===//
 // Buffer form to object form
 //===----------------------------------------------------------------------===//

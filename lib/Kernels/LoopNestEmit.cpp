@@ -1,0 +1,271 @@
+//===- LoopNestEmit.cpp - the code of a nest ------------------------------===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LoopNest.h"
+
+#include "Emit.h"
+#include "tsp/Dialect/StableHLO/IR/StableHLODialect.h"
+#include "tsp/Kernels/Kernels.h"
+
+using namespace mlir;
+using namespace tsp;
+
+Value ScratchPlan::allocate(ElementEmitter &emitter, int64_t count,
+                            Type elementType) {
+  OpBuilder &builder = emitter.getBuilder();
+  Type storage = getStorageType(elementType);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointAfterValue(scratch);
+  Value offset = emitter.constantIndex(bytes);
+  bytes += llvm::alignTo(
+      count * llvm::divideCeil(storage.getIntOrFloatBitWidth(), 8), 64);
+  return memref::ViewOp::create(builder, emitter.getLoc(),
+                                MemRefType::get({count}, storage), scratch,
+                                offset, ValueRange{});
+}
+
+namespace {
+
+Type getElementType(const Target &target) {
+  return getElementTypeOrSelf(target.tensor);
+}
+
+} // namespace
+
+ElementIndex LoopNest::getElementIndex() const { return loopIndex; }
+
+ElementIndex LoopNest::getReductionIndex(const RowReduction &row) const {
+  ElementIndex index;
+  for (std::optional<unsigned> loop : row.loops)
+    index.push_back(loop ? loopIndex[*loop] : LinearIndex(0));
+  return index;
+}
+
+/// Computes all elements, then stores them: a result may share the buffer of
+/// an argument.
+void LoopNest::emitTargets(ElementEmitter &emitter,
+                           ArrayRef<LinearIndex> index, bool store) {
+  SmallVector<Value> values;
+  for (const Target &target : targets)
+    values.push_back(isFlat ? emitter.emitFlat(target.tensor, index.front())
+                            : emitter.emit(target.tensor, index));
+  if (!store)
+    return;
+  for (auto [target, value] : llvm::zip_equal(targets, values)) {
+    auto type = cast<RankedTensorType>(target.tensor.getType());
+    LinearIndex place =
+        isFlat ? index.front()
+        : target.update
+            ? emitUpdatePlace(emitter, target.update, index)
+            : linearize(index, type.getShape());
+    emitter.store(value, target.buffer, getElementType(target), place);
+  }
+}
+
+void LoopNest::emit(ElementEmitter &emitter, ScratchPlan &plan, Value begin,
+                    Value end) {
+  scratch = &plan;
+  OpBuilder &builder = emitter.getBuilder();
+  Location loc = emitter.getLoc();
+  Value perUnit = emitter.constantIndex(rowsPerUnit);
+  Value lower = arith::MulIOp::create(builder, loc, begin, perUnit);
+  Value upper = arith::MulIOp::create(builder, loc, end, perUnit);
+  if (grid * rowsPerUnit != numRows)
+    upper = arith::MinSIOp::create(builder, loc, upper,
+                                   emitter.constantIndex(numRows));
+  if (numRows == 0)
+    return;
+  emitter.emitLoop(lower, upper, 0, numRows - 1, {},
+                   [&](LinearIndex row, ValueRange) {
+                     emitRow(emitter, row);
+                     return SmallVector<Value>();
+                   });
+}
+
+void LoopNest::emitRow(ElementEmitter &emitter, const LinearIndex &row) {
+  SmallVector<int64_t> sizes;
+  for (unsigned loop : rowLoops)
+    if (loop != blockedLoop)
+      sizes.push_back(loops[loop].size());
+  if (blockedLoop)
+    sizes.push_back(llvm::divideCeil(loops[*blockedLoop].size(), blockSize));
+  ElementIndex position = emitter.delinearize(row, sizes);
+
+  loopIndex.clear();
+  for (Range range : loops)
+    loopIndex.push_back(LinearIndex(range.lower));
+  unsigned next = 0;
+  for (unsigned loop : rowLoops)
+    if (loop != blockedLoop)
+      loopIndex[loop] = position[next++] + loops[loop].lower;
+  if (blockedLoop) {
+    Range range = loops[*blockedLoop];
+    blockStart = position.back() * blockSize + range.lower;
+    blockLower = emitter.materialize(blockStart);
+    blockUpper = emitter.constantIndex(range.upper);
+    if (blockSize != range.size()) {
+      Value limit = emitter.materialize(blockStart + blockSize);
+      blockUpper = arith::MinSIOp::create(emitter.getBuilder(),
+                                          emitter.getLoc(), limit, blockUpper);
+    }
+  }
+
+  for (RowReduction &reduction : reductions)
+    emitReduction(emitter, reduction);
+  SmallVector<unsigned> order(innerLoops);
+  if (blockedLoop)
+    order.push_back(*blockedLoop);
+  emitLoopsInRow(emitter, order, splits,
+                 [&] { emitTargets(emitter, getElementIndex(), true); });
+  for (RowReduction &reduction : reductions)
+    for (Value result : reduction.reduction.getOp()->getResults())
+      emitter.unbind(result);
+}
+
+/// Loops of the nest inside a row; the blocked one goes over its block.
+void LoopNest::emitLoopsInRow(ElementEmitter &emitter, ArrayRef<unsigned> order,
+                              ArrayRef<int64_t> points,
+                              llvm::function_ref<void()> body) {
+  if (order.empty())
+    return body();
+  unsigned loop = order.front();
+  Range range = loops[loop];
+  SmallVector<int64_t> bounds{range.lower};
+  if (order.size() == 1)
+    for (int64_t point : points)
+      if (point > bounds.back() && point < range.upper)
+        bounds.push_back(point);
+  bounds.push_back(range.upper);
+
+  LinearIndex outer = loopIndex[loop];
+  auto inner = [&](LinearIndex index, ValueRange) {
+    loopIndex[loop] = index;
+    emitLoopsInRow(emitter, order.drop_front(), points, body);
+    return SmallVector<Value>();
+  };
+  OpBuilder &builder = emitter.getBuilder();
+  Location loc = emitter.getLoc();
+  for (unsigned part = 0; part + 1 < bounds.size(); ++part) {
+    int64_t from = bounds[part], to = bounds[part + 1];
+    if (loop != blockedLoop || blockSize == range.size()) {
+      emitter.emitLoop(from, to, {}, inner);
+      continue;
+    }
+    Value lower = blockLower, upper = blockUpper;
+    if (part > 0)
+      lower = arith::MaxSIOp::create(builder, loc, lower,
+                                     emitter.constantIndex(from));
+    if (part + 2 < bounds.size())
+      upper = arith::MinSIOp::create(builder, loc, upper,
+                                     emitter.constantIndex(to));
+    emitter.emitLoop(lower, upper, from, to - 1, {}, inner);
+  }
+  loopIndex[loop] = outer;
+}
+
+void LoopNest::emitReduction(ElementEmitter &emitter, RowReduction &row) {
+  const Reduction &reduction = row.reduction;
+  Operation *op = reduction.getOp();
+  emitter.setLoc(op->getLoc());
+
+  // Scalars.
+  if (row.ownLoops.empty()) {
+    ElementIndex index = getReductionIndex(row);
+    SmallVector<Value> values =
+        reduction.emitLoops(emitter, index, row.splits);
+    for (auto [number, result] : llvm::enumerate(op->getResults())) {
+      Value value = reduction.emitResult(emitter, number, values[number]);
+      emitter.bind(result, [value](ArrayRef<LinearIndex>) { return value; });
+    }
+    storeResults(emitter, row);
+    return;
+  }
+
+  // A buffer over the row reduction's own loops, for each result.
+  ArrayRef<Type> types = reduction.getAccumulatorTypes();
+  int64_t count = 1;
+  for (unsigned loop : row.ownLoops)
+    count *= loop == blockedLoop ? blockSize : loops[loop].size();
+  SmallVector<Value> buffers;
+  for (Type type : types)
+    buffers.push_back(scratch->allocate(emitter, count, type));
+  auto placeOf = [this, &row](ArrayRef<LinearIndex> index) {
+    LinearIndex place;
+    for (unsigned loop : row.ownLoops) {
+      const LinearIndex &i = index[llvm::find(row.loops, loop) - row.loops.begin()];
+      if (loop == blockedLoop)
+        place = place * blockSize + i - blockStart;
+      else
+        place = place * loops[loop].size() + i - loops[loop].lower;
+    }
+    return place;
+  };
+  auto loadAll = [&](const LinearIndex &place) {
+    SmallVector<Value> values;
+    for (auto [buffer, type] : llvm::zip_equal(buffers, types))
+      values.push_back(emitter.load(buffer, type, place));
+    return values;
+  };
+  auto storeAll = [&](ValueRange values, const LinearIndex &place) {
+    for (auto [value, buffer, type] : llvm::zip_equal(values, buffers, types))
+      emitter.store(value, buffer, type, place);
+  };
+
+  if (row.vectorLoop) {
+    unsigned vectorLoop = *row.vectorLoop;
+    SmallVector<unsigned> outerLoops(row.ownLoops);
+    llvm::erase(outerLoops, vectorLoop);
+    emitLoopsInRow(emitter, outerLoops, {}, [&] {
+      emitLoopsInRow(emitter, vectorLoop, {}, [&] {
+        storeAll(reduction.emitInits(emitter),
+                 placeOf(getReductionIndex(row)));
+      });
+      emitLoopsOver(emitter, reduction.getExtents(), {}, {},
+                    [&](ArrayRef<LinearIndex> position, ValueRange) {
+        emitLoopsInRow(emitter, vectorLoop, row.splits, [&] {
+          ElementIndex index = getReductionIndex(row);
+          LinearIndex place = placeOf(index);
+          storeAll(reduction.emitStep(emitter, loadAll(place), index, position),
+                   place);
+        });
+        return SmallVector<Value>();
+      });
+    });
+  } else {
+    emitLoopsInRow(emitter, row.ownLoops, {}, [&] {
+      ElementIndex index = getReductionIndex(row);
+      storeAll(reduction.emitLoops(emitter, index, row.splits), placeOf(index));
+    });
+  }
+  for (auto [number, result] : llvm::enumerate(op->getResults())) {
+    unsigned resultNumber = number;
+    Value buffer = buffers[number];
+    Type type = types[number];
+    emitter.bind(result, [&emitter, &reduction, placeOf, resultNumber, buffer,
+                          type](ArrayRef<LinearIndex> index) {
+      Value value = emitter.load(buffer, type, placeOf(index));
+      return reduction.emitResult(emitter, resultNumber, value);
+    });
+  }
+  storeResults(emitter, row);
+}
+
+/// What is a result of the kernel as well as a part of another is stored where
+/// it is computed.
+void LoopNest::storeResults(ElementEmitter &emitter, const RowReduction &row) {
+  if (llvm::none_of(row.resultBuffers, [](Value buffer) { return buffer; }))
+    return;
+  emitLoopsInRow(emitter, row.ownLoops, {}, [&] {
+    ElementIndex index = getReductionIndex(row);
+    LinearIndex place = linearize(index, row.reduction.getResultShape());
+    for (auto [result, buffer] : llvm::zip_equal(
+             row.reduction.getOp()->getResults(), row.resultBuffers))
+      if (buffer)
+        emitter.store(emitter.emit(result, index), buffer,
+                      getElementTypeOrSelf(result), place);
+  });
+}
