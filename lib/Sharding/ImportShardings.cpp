@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "tsp/Dialect/Sdy/IR/SdyDialect.h"
 #include "tsp/Sharding/Passes.h"
-#include "tsp/Sharding/Placement.h"
+#include "tsp/Sharding/SdyPlacement.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -22,9 +21,7 @@ using namespace tsp;
 static constexpr StringLiteral kSharding = "sdy.sharding";
 static constexpr StringLiteral kPlacement = "tsp.placement";
 
-/// The placement that a sharding says; null after an error was reported at
-/// `loc`.
-static PlacementAttr convert(sdy::TensorShardingAttr sharding, Location loc) {
+PlacementAttr tsp::placementOfSharding(sdy::TensorShardingAttr sharding, Location loc) {
   MLIRContext *context = sharding.getContext();
   SmallVector<DimAttr> dims;
   for (auto [i, dim] : llvm::enumerate(sharding.getDimShardings())) {
@@ -90,7 +87,7 @@ private:
   LogicalResult importFunction(func::FuncOp func) {
     for (unsigned i = 0; i < func.getNumArguments(); ++i)
       if (auto sharding = func.getArgAttrOfType<sdy::TensorShardingAttr>(i, kSharding)) {
-        PlacementAttr placement = convert(sharding, func.getArgument(i).getLoc());
+        PlacementAttr placement = placementOfSharding(sharding, func.getArgument(i).getLoc());
         if (!placement)
           return failure();
         func.removeArgAttr(i, StringAttr::get(&getContext(), kSharding));
@@ -98,7 +95,7 @@ private:
       }
     for (unsigned i = 0; i < func.getNumResults(); ++i)
       if (auto sharding = func.getResultAttrOfType<sdy::TensorShardingAttr>(i, kSharding)) {
-        PlacementAttr placement = convert(sharding, func.getLoc());
+        PlacementAttr placement = placementOfSharding(sharding, func.getLoc());
         if (!placement)
           return failure();
         func.removeResultAttr(i, StringAttr::get(&getContext(), kSharding));
@@ -108,7 +105,7 @@ private:
       if (!isa<sdy::ShardingConstraintOp, sdy::ReshardOp>(op))
         return WalkResult::advance();
       PlacementAttr placement =
-          convert(op->getAttrOfType<sdy::TensorShardingAttr>("sharding"), op->getLoc());
+          placementOfSharding(op->getAttrOfType<sdy::TensorShardingAttr>("sharding"), op->getLoc());
       if (!placement)
         return WalkResult::interrupt();
       OpBuilder builder(op);

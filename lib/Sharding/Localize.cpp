@@ -126,6 +126,17 @@ LogicalResult Localizer::emitOp(Operation *op, Scope &scope) {
     if (!operands.back())
       return failure();
   }
+  if (auto manual = dyn_cast<sdy::ManualComputationOp>(op)) {
+    // Its body is the program of one rank already.
+    IRMapping mapping;
+    Block &body = manual.getBody().front();
+    mapping.map(body.getArguments(), operands);
+    for (Operation &inner : body.without_terminator())
+      scope.builder.clone(inner, mapping);
+    for (auto [i, value] : llvm::enumerate(body.getTerminator()->getOperands()))
+      scope.values[op->getResult(i)] = {mapping.lookup(value), opPlan.results[i]};
+    return success();
+  }
   if (isa<PlaceOp>(op)) {
     scope.values[op->getResult(0)] = {operands[0], opPlan.results[0]};
     return success();

@@ -8,6 +8,7 @@
 #include "Localize.h"
 #include "tsp/Dialect/StableHLO/IR/StableHLODialect.h"
 #include "tsp/Sharding/Passes.h"
+#include "tsp/Sharding/SdyPlacement.h"
 
 namespace tsp {
 #define GEN_PASS_DEF_TSPPARTITION
@@ -54,12 +55,37 @@ private:
         if (failed(fromAttr(attr, cast<RankedTensorType>(func.getResultTypes()[i]), mesh,
                             [&] { return func.emitError() << "result " << i << ": "; })))
           return failure();
+    WalkResult manual = func.walk([&](sdy::ManualComputationOp op) {
+      return WalkResult(checkManual(op, mesh));
+    });
+    if (manual.wasInterrupted())
+      return failure();
     WalkResult result = func.walk([&](PlaceOp op) {
       return WalkResult(failure(failed(fromAttr(op.getPlacement(),
                                                 cast<RankedTensorType>(op.getInput().getType()),
                                                 mesh, [&] { return op.emitError(); }))));
     });
     return failure(result.wasInterrupted());
+  }
+
+  /// All axes have to be manual, and every split has to be even.
+  LogicalResult checkManual(sdy::ManualComputationOp op, MeshAttr mesh) {
+    for (auto [axis, size] : llvm::zip(mesh.getAxes(), mesh.getSizes()))
+      if (size > 1 && !llvm::is_contained(op.getManualAxes().getValue(), axis))
+        return op.emitOpError("expected all mesh axes to be manual, found ")
+               << axis << " left to the compiler; give shard_map all axis names";
+    auto check = [&](ArrayRef<sdy::TensorShardingAttr> shardings, ValueRange values) {
+      for (auto [sharding, value] : llvm::zip(shardings, values)) {
+        auto type = cast<RankedTensorType>(value.getType());
+        PlacementAttr attr = placementOfSharding(sharding, op.getLoc());
+        if (!attr || failed(fromAttr(attr, type, mesh, [&] { return op.emitError(); })))
+          return failure();
+      }
+      return success();
+    };
+    if (failed(check(op.getInShardings().getShardings(), op->getOperands())))
+      return failure();
+    return check(op.getOutShardings().getShardings(), op->getResults());
   }
 
   /// Parameters and states of one name have one placement in all entries.

@@ -7,6 +7,7 @@
 
 #include "tsp/Sharding/Plan.h"
 #include "tsp/Dialect/StableHLO/IR/StableHLODialect.h"
+#include "tsp/Sharding/SdyPlacement.h"
 
 using namespace mlir;
 using namespace tsp;
@@ -99,6 +100,8 @@ void Plan::planBlock(Block &block) {
       continue;
     else if (auto place = dyn_cast<PlaceOp>(op))
       planPlace(place);
+    else if (auto manual = dyn_cast<sdy::ManualComputationOp>(op))
+      planManual(manual);
     else if (isa<ShardingRuleOpInterface>(op))
       planOp(&op);
     else
@@ -123,6 +126,23 @@ void Plan::planPlace(PlaceOp op) {
                                      [&] { return op.emitError(); }));
   plan->results = plan->operands;
   placements[op.getResult()] = plan->results[0];
+  ops[op] = std::move(plan);
+}
+
+void Plan::planManual(sdy::ManualComputationOp op) {
+  auto plan = std::make_unique<OpPlan>();
+  auto read = [&](sdy::TensorShardingAttr sharding, Value value) {
+    return *fromAttr(placementOfSharding(sharding, op.getLoc()), typeOf(value), mesh,
+                     [&] { return op.emitError(); });
+  };
+  for (auto [operand, sharding] :
+       llvm::zip(op->getOperands(), op.getInShardings().getShardings()))
+    plan->operands.push_back(read(sharding, operand));
+  for (auto [result, sharding] :
+       llvm::zip(op->getResults(), op.getOutShardings().getShardings())) {
+    plan->results.push_back(read(sharding, result));
+    placements[result] = plan->results.back();
+  }
   ops[op] = std::move(plan);
 }
 

@@ -58,4 +58,25 @@ def TspImportShardings : Pass<"tsp-import-shardings", "mlir::ModuleOp"> {
   let dependentDialects = ["::tsp::TspDialect"];
 }
 
+def TspConvertCollectives : Pass<"tsp-convert-collectives", "mlir::ModuleOp"> {
+  let summary = "Collectives over device lists become collectives over mesh axes.";
+  let description = [{
+    What `jax.shard_map` leaves: `stablehlo.all_reduce` and its kin, whose groups
+    are lists of devices, and `stablehlo.partition_id`. The groups have to be
+    those of one mesh axis; a `collective_permute` has to be a shift along one,
+    with or without wrapping round.
+
+    ```
+    // mesh t = 4
+    %1 = "stablehlo.all_gather"(%0) <{all_gather_dim = 0 : i64,
+        replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, ...}>
+        : (tensor<2xf32>) -> tensor<8xf32>
+    // becomes
+    %1 = tsp.all_gather %0 {axis = "t", dim = 0 : i64, total = 8 : i64}
+        : (tensor<2xf32>) -> tensor<8xf32>
+    ```
+  }];
+  let dependentDialects = ["::tsp::TspDialect", "::tsp::stablehlo::StableHLODialect"];
+}
+
 #endif // TSP_PASSES_SHARDING_TD

@@ -8,6 +8,7 @@
 #ifndef TSP_SHARDING_PLAN_H
 #define TSP_SHARDING_PLAN_H
 
+#include "tsp/Dialect/Sdy/IR/SdyDialect.h"
 #include "tsp/Sharding/Strategy.h"
 
 namespace tsp {
@@ -68,6 +69,7 @@ private:
   /// Values go whole, or as they are when nothing asks for a change.
   void planWhole(mlir::Operation *op);
   void planPlace(PlaceOp op);
+  void planManual(sdy::ManualComputationOp op);
   void planReturn(mlir::Operation *op);
   /// Chooses what mesh axis `axis` does in the op.
   void chooseAxis(mlir::Operation *op, int axis, OpPlan &plan);
