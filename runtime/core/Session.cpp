@@ -8,19 +8,27 @@
 #include "core/Session.h"
 
 #include <algorithm>
+#include <sched.h>
 
 using namespace tsp::runtime;
+
+/// Cores that this process may use.
+static int64_t availableCores() {
+  cpu_set_t cores;
+  if (sched_getaffinity(0, sizeof(cores), &cores) == 0)
+    return std::max(1, CPU_COUNT(&cores));
+  return std::max<int64_t>(1, sysconf(_SC_NPROCESSORS_ONLN));
+}
 
 static int chooseThreads(const ModelDesc &model, const tsp_options &options) {
   if (options.threads > 0)
     return std::min(options.threads, 1024);
-  int64_t cores = sysconf(_SC_NPROCESSORS_ONLN);
-  return int(std::max<int64_t>(1, cores / model.numRanks()));
+  return int(std::max<int64_t>(1, availableCores() / model.numRanks()));
 }
 
 Session::Session(const ModelDesc &model, const tsp_options &options)
     : model(model), options(options), threads(chooseThreads(model, options)),
-      spin(threads * model.numRanks() <= sysconf(_SC_NPROCESSORS_ONLN)),
+      spin(threads * model.numRanks() <= availableCores()),
       origin(nowNs()) {
   for (int64_t i = 0; i < model.numRanks(); ++i)
     ranks.push_back(std::make_unique<tsp_rank>(*this, i));

@@ -69,6 +69,17 @@ void HostCommunicator::wakeAll() {
     local->bell.ring();
 }
 
+void HostCommunicator::ring(Group &group, int64_t me) {
+  const tsp_rank *rank = group.members[me]->rank;
+  for (auto &member : group.members) {
+    // A waiting rank says for whom before it looks at the marks, and marks are
+    // set before this: one of the two sees the other.
+    Local &local = *locals[member->rank->index];
+    if (local.waitsFor.load() == rank)
+      local.bell.ring();
+  }
+}
+
 int64_t HostCommunicator::pending(const tsp_rank &rank) const {
   int64_t count = 0;
   for (const Flight &flight : locals[rank.index]->flights)
@@ -132,9 +143,7 @@ bool HostCommunicator::start(tsp_rank &rank, const Transfer &given,
   own.number.store(++member.next);
   event = local.firstFlight + int64_t(local.flights.size());
   local.flights.push_back(flight);
-  for (int64_t peer = 0; peer < size; ++peer)
-    if (peer != me)
-      ring(*group, peer);
+  ring(*group, me);
 
   rank.progress.fetch_add(1, std::memory_order_relaxed);
   CollectiveCount &count =
@@ -200,8 +209,7 @@ void HostCommunicator::finish(Local &local, int64_t event) {
   member.finished.store(finished);
   // Peers look at `finished` only when they wrap around.
   if (finished % (window / 4) == 0)
-    for (size_t peer = 0; peer < group.members.size(); ++peer)
-      ring(group, peer);
+    ring(group, flight.me);
   while (!local.flights.empty() && local.flights.front().done) {
     local.flights.pop_front();
     ++local.firstFlight;

@@ -76,14 +76,15 @@ private:
     int64_t firstFlight = 0; ///< event number of flights.front()
     int64_t linkFree = 0;
     Doorbell bell;
+    std::atomic<const tsp_rank *> waitsFor{nullptr};
   };
 
   Post &post(Group &group, int64_t member, uint64_t number) {
     return group.members[member]->posts[number % window];
   }
-  void ring(Group &group, int64_t member) {
-    locals[group.members[member]->rank->index]->bell.ring();
-  }
+  /// Tells the other members that `me` has advanced; wakes those that wait for
+  /// it, and only those: with more ranks than cores each wake-up costs.
+  void ring(Group &group, int64_t me);
 
   /// Waits until `ready()`, which may itself fail. `late` is the rank it depends
   /// on, for the watchdog; `what` completes "has not ..".

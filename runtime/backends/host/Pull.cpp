@@ -165,9 +165,7 @@ private:
 void HostCommunicator::announce(const Flight &flight,
                                 std::atomic<uint64_t> &mark) {
   mark.store(flight.number + 1);
-  for (size_t peer = 0; peer < flight.group->members.size(); ++peer)
-    if (int64_t(peer) != flight.me)
-      ring(*flight.group, peer);
+  ring(*flight.group, flight.me);
 }
 
 std::vector<const Transfer *>

@@ -26,13 +26,16 @@ bool HostCommunicator::waitUntil(tsp_rank &rank, const Flight &flight,
   tsp_rank &other = *flight.group->members[late]->rank;
   uint64_t lastProgress = other.progress.load();
   int64_t lastChange = nowNs();
-  Doorbell &bell = locals[rank.index]->bell;
+  Local &local = *locals[rank.index];
+  Doorbell &bell = local.bell;
   while (true) {
+    local.waitsFor.store(&other);
     uint32_t ticket = bell.ticket();
-    if (session.failed())
-      return false;
-    if (ready())
-      return true;
+    bool isReady = ready();
+    if (session.failed() || isReady) {
+      local.waitsFor.store(nullptr);
+      return !session.failed();
+    }
     bell.sleep(ticket, 50000000);
     uint64_t progress = other.progress.load();
     if (progress != lastProgress || session.options.watchdog_s <= 0) {
