@@ -12,8 +12,10 @@
 #include "tsp/Frontend/Frontend.h"
 #include "tsp/Frontend/Passes.h"
 #include "tsp/Frontend/Raise.h"
+#include "tsp/Host/Host.h"
 #include "tsp/Kernels/Kernels.h"
 #include "tsp/Kernels/Passes.h"
+#include "tsp/Pipelines/Pipelines.h"
 #include "tsp/Sharding/Passes.h"
 #include "tsp/Sharding/SchedulePasses.h"
 #include "tsp/Sharding/ShardingRule.h"
@@ -21,10 +23,23 @@
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/InitAllPasses.h"
+#include "mlir/Pass/PassOptions.h"
+#include "mlir/Target/LLVMIR/Dialect/All.h"
+
+namespace {
+/// PipelineOptions as tsp-opt reads them: --tsp-phase-shard="strategy=tsp".
+struct PhaseFlags : mlir::PassPipelineOptions<PhaseFlags> {
+  Option<std::string> strategy{*this, "strategy", llvm::cl::desc("use of mesh axes"),
+                               llvm::cl::init("none")};
+  ListOption<std::string> params{*this, "params", llvm::cl::desc("patterns of parameters")};
+  Option<bool> remarks{*this, "remarks", llvm::cl::desc("say why"), llvm::cl::init(false)};
+};
+} // namespace
 
 void tsp::registerDialects(mlir::DialectRegistry &registry) {
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
+  mlir::registerAllToLLVMIRTranslations(registry);
   registry.insert<tsp::TspDialect, stablehlo::StableHLODialect,
                   chlo::CHLODialect, sdy::SdyDialect>();
   registerShardingRules(registry);
@@ -41,6 +56,17 @@ void tsp::registerPasses() {
                     "supported ops, arguments with names and kinds",
       buildImportPipeline);
   registerTspRaisePasses();
+  registerTspHostPasses();
+  for (const Phase &phase : getPhases())
+    mlir::PassPipelineRegistration<PhaseFlags>(
+        ("tsp-phase-" + phase.name).str(), phase.summary,
+        [build = phase.build](mlir::OpPassManager &manager, const PhaseFlags &flags) {
+          PipelineOptions options;
+          options.strategy = flags.strategy;
+          options.params.assign(flags.params.begin(), flags.params.end());
+          options.remarks = flags.remarks;
+          build(manager, options);
+        });
   mlir::PassPipelineRegistration<>(
       "tsp-kernel-pipeline", "Takes kernels from tensors to LLVM functions",
       [](mlir::OpPassManager &manager) {

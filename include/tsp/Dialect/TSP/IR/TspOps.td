@@ -12,5 +12,6 @@ include "tsp/Dialect/TSP/IR/TspComputeOps.td"
 include "tsp/Dialect/TSP/IR/TspCollectiveOps.td"
 include "tsp/Dialect/TSP/IR/TspFoldOps.td"
 include "tsp/Dialect/TSP/IR/TspHostOps.td"
+include "tsp/Dialect/TSP/IR/TspBufferOps.td"
 
 #endif // TSP_OPS_TD

@@ -1,0 +1,259 @@
+//===- FoldEmitter.cpp - fold loops on buffers ----------------------------===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// broadcast (n = prefetch, G = steps): slot of step i is i mod (n + 1).
+//
+//   fetch 0 .. n-1                     in the last step of the fold before, at the
+//   for i in 0 .. G:                   block's start, or here
+//     if i + n < G: fetch i + n
+//     wait for fetch i
+//     body of part i
+//
+// gather: the same with n = G, or one all_gather of everything.
+//
+// ring: step i works on part (r - i) mod D; step 0 in place, then on two slots.
+//
+//   for i in 0 .. D:
+//     if i + 1 < D: send the part to r + 1, receive the next one
+//     body
+//     if i + 1 < D: wait
+//
+//===----------------------------------------------------------------------===//
+
+#include "BufferEmitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace tsp;
+
+static RankedTensorType partType(FoldLoopOp fold, unsigned part) {
+  return cast<RankedTensorType>(fold.getBody().getArgument(1 + part).getType());
+}
+
+unsigned BufferEmitter::countFirstFetches(FoldLoopOp fold) const {
+  const FoldPlan &foldPlan = plan.getFold(fold);
+  return (foldPlan.whole ? 1 : foldPlan.prefetch) * fold.getParts().size();
+}
+
+/// The buffer of slot number `slot` (an index).
+Value BufferEmitter::getSlot(FoldLoopOp fold, unsigned part, Value slot) {
+  RankedTensorType type = partType(fold, part);
+  const Buffer &buffer = plan.getBuffer(plan.getFold(fold).slots[part]);
+  Value bytes = arith::MulIOp::create(builder, loc, slot, index(alignBuffer(getBytes(type))));
+  Value offset = arith::AddIOp::create(builder, loc, bytes, index(buffer.memory.offset));
+  return getView(offset, type);
+}
+
+/// Starts the fetch of `part` for step number `step` (an index).
+Value BufferEmitter::emitFetch(FoldLoopOp fold, unsigned part, Value step) {
+  Value slots = index(plan.getFold(fold).slotCount);
+  Value target = getSlot(fold, part, arith::RemUIOp::create(builder, loc, step, slots));
+  Value moved = arith::MulIOp::create(builder, loc, step, index(fold.getPartSizes()[part]));
+  Value start = arith::AddIOp::create(builder, loc, moved, index(fold.getPartStarts()[part]));
+  Value offset = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), start);
+  return BufferBroadcastOp::create(builder, loc, builder.getI64Type(),
+                                   getMemref(fold.getParts()[part]), offset, target,
+                                   fold.getAxis(), fold.getPartDims()[part],
+                                   fold.getPartTotals()[part], /*unit=*/1);
+}
+
+/// Starts what the first step finds under way; events step by step, part by part.
+SmallVector<Value> BufferEmitter::emitFirstFetches(FoldLoopOp fold) {
+  const FoldPlan &foldPlan = plan.getFold(fold);
+  SmallVector<Value> started;
+  if (foldPlan.whole) {
+    for (unsigned p = 0; p < fold.getParts().size(); ++p) {
+      auto shard = cast<RankedTensorType>(fold.getParts()[p].getType());
+      int64_t dim = fold.getPartDims()[p], total = fold.getPartTotals()[p];
+      SmallVector<int64_t> shape(shard.getShape());
+      shape[dim] = total;
+      const Buffer &buffer = plan.getBuffer(foldPlan.slots[p]);
+      Value target = getView(index(buffer.memory.offset),
+                             RankedTensorType::get(shape, shard.getElementType()));
+      started.push_back(BufferAllGatherOp::create(
+          builder, loc, builder.getI64Type(), getMemref(fold.getParts()[p]), target,
+          fold.getAxis(), dim, total, /*unit=*/1, Layout::Contiguous));
+    }
+    return started;
+  }
+  for (int64_t step = 0; step < foldPlan.prefetch; ++step)
+    for (unsigned p = 0; p < fold.getParts().size(); ++p)
+      started.push_back(emitFetch(fold, p, index(step)));
+  return started;
+}
+
+LogicalResult BufferEmitter::emitFold(FoldLoopOp fold) {
+  if (fold.getSchedule() != Schedule::Ring && !fetched.count(fold))
+    fetched[fold] = emitFirstFetches(fold);
+  emitCopies(fold);
+  return fold.getSchedule() == Schedule::Ring ? emitRing(fold) : emitStreamed(fold);
+}
+
+/// The body on part `number` (an i64); `parts` are its memrefs.
+LogicalResult BufferEmitter::emitBody(FoldLoopOp fold, Value number, ValueRange parts) {
+  Block &block = fold.getBody().front();
+  if (!block.getArgument(0).use_empty())
+    storeScalar(number, block.getArgument(0));
+  for (auto [p, part] : llvm::enumerate(parts))
+    slots[block.getArgument(1 + p)] = part;
+  LogicalResult result = emitBlock(block);
+  loc = fold.getLoc();
+  return result;
+}
+
+/// Runs `then` when `condition` holds; its events, or zeros.
+static SmallVector<Value> emitIf(OpBuilder &builder, Location loc, Value condition, unsigned count,
+                                 llvm::function_ref<SmallVector<Value>()> then) {
+  SmallVector<Type> types(count, builder.getI64Type());
+  auto branch = scf::IfOp::create(builder, loc, types, condition, /*withElseRegion=*/count > 0);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  SmallVector<Value> events = then();
+  if (count == 0)
+    return {};
+  scf::YieldOp::create(builder, loc, events);
+  builder.setInsertionPointToStart(branch.elseBlock());
+  Value zero = arith::ConstantIntOp::create(builder, loc, 0, 64);
+  scf::YieldOp::create(builder, loc, SmallVector<Value>(count, zero));
+  return SmallVector<Value>(branch.getResults());
+}
+
+LogicalResult BufferEmitter::emitStreamed(FoldLoopOp fold) {
+  const FoldPlan &foldPlan = plan.getFold(fold);
+  unsigned parts = fold.getParts().size();
+  int64_t steps = fold.getSteps(), ahead = foldPlan.prefetch;
+  FoldLoopOp next = nextFold.lookup(fold);
+  unsigned nextCount = next ? countFirstFetches(next) : 0;
+  SmallVector<Value> inits = fetched[fold];
+  if (foldPlan.whole) {
+    for (Value event : inits)
+      BufferWaitOp::create(builder, loc, event);
+    inits.clear();
+  }
+  unsigned inFlight = inits.size();
+  // The events of the next fold's first fetches leave through the last step.
+  inits.append(nextCount, nextCount ? i64(0) : Value());
+  auto loop = scf::ForOp::create(builder, loc, index(0), index(steps), index(1), inits);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    Value step = loop.getInductionVar();
+    SmallVector<Value> events(loop.getRegionIterArgs().take_front(inFlight));
+    if (!foldPlan.whole && ahead < steps) {
+      Value later = arith::AddIOp::create(builder, loc, step, index(ahead));
+      Value more = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, later,
+                                         index(steps));
+      llvm::append_range(events, emitIf(builder, loc, more, parts, [&] {
+                           SmallVector<Value> started;
+                           for (unsigned p = 0; p < parts; ++p)
+                             started.push_back(emitFetch(fold, p, later));
+                           return started;
+                         }));
+    }
+    SmallVector<Value> nextEvents;
+    if (next) {
+      Value last = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, step,
+                                         index(steps - 1));
+      nextEvents = emitIf(builder, loc, last, nextCount, [&] { return emitFirstFetches(next); });
+    }
+    if (!foldPlan.whole)
+      for (Value event : ArrayRef(events).take_front(parts))
+        BufferWaitOp::create(builder, loc, event);
+    SmallVector<Value> memrefs;
+    Value slot = step;
+    if (!foldPlan.whole && foldPlan.slotCount < steps)
+      slot = arith::RemUIOp::create(builder, loc, step, index(foldPlan.slotCount));
+    for (unsigned p = 0; p < parts; ++p)
+      memrefs.push_back(getSlot(fold, p, slot));
+    Value number = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), step);
+    if (failed(emitBody(fold, number, memrefs)))
+      return failure();
+    if (!foldPlan.whole) {
+      events.erase(events.begin(), events.begin() + parts);
+      // With everything in flight at the start, the events only move up.
+      events.resize(inFlight, inFlight ? i64(0) : Value());
+    }
+    llvm::append_range(events, nextEvents);
+    if (!inits.empty())
+      scf::YieldOp::create(builder, loc, events);
+  }
+  if (next)
+    fetched[next] = SmallVector<Value>(loop.getResults().take_back(nextCount));
+  return success();
+}
+
+LogicalResult BufferEmitter::emitRing(FoldLoopOp fold) {
+  const FoldPlan &foldPlan = plan.getFold(fold);
+  unsigned parts = fold.getParts().size();
+  int64_t steps = fold.getSteps();
+  FoldLoopOp next = nextFold.lookup(fold);
+  unsigned nextCount = next ? countFirstFetches(next) : 0;
+  SmallVector<Value> inits(nextCount, nextCount ? i64(0) : Value());
+  Value rank = BufferAxisIndexOp::create(builder, loc, fold.getAxisAttr());
+  auto loop = scf::ForOp::create(builder, loc, index(0), index(steps), index(1), inits);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    Value step = loop.getInductionVar();
+    SmallVector<Value> memrefs;
+    for (unsigned p = 0; p < parts; ++p) {
+      Value own = reshape(getMemref(fold.getParts()[p]), partType(fold, p));
+      if (foldPlan.slotCount > 0) {
+        // Slot of step i is (i - 1) mod slots; step 0 never uses it.
+        Value before = arith::AddIOp::create(builder, loc, step, index(foldPlan.slotCount - 1));
+        Value number = arith::RemUIOp::create(builder, loc, before, index(foldPlan.slotCount));
+        Value first = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, step, index(0));
+        own = arith::SelectOp::create(builder, loc, first, own, getSlot(fold, p, number));
+      }
+      memrefs.push_back(own);
+    }
+    Value later = arith::AddIOp::create(builder, loc, step, index(1));
+    Value more = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, later,
+                                       index(steps));
+    auto send = [&] {
+      SmallVector<Value> started;
+      for (unsigned p = 0; p < parts; ++p) {
+        Value number = arith::RemUIOp::create(builder, loc, step, index(foldPlan.slotCount));
+        started.push_back(BufferSendRecvOp::create(builder, loc, builder.getI64Type(), memrefs[p],
+                                                   getSlot(fold, p, number), fold.getAxis(),
+                                                   /*shift=*/1));
+      }
+      return started;
+    };
+    SmallVector<Value> started;
+    if (foldPlan.slotCount > 0 && foldPlan.prefetch > 0)
+      started = emitIf(builder, loc, more, parts, send);
+    SmallVector<Value> nextEvents;
+    if (next) {
+      Value last = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, step,
+                                         index(steps - 1));
+      nextEvents = emitIf(builder, loc, last, nextCount, [&] { return emitFirstFetches(next); });
+    }
+    // Part (rank - step) mod steps.
+    Value step64 = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), step);
+    Value shifted = arith::SubIOp::create(
+        builder, loc, arith::AddIOp::create(builder, loc, rank, i64(steps)), step64);
+    Value number = arith::RemUIOp::create(builder, loc, shifted, i64(steps));
+    if (failed(emitBody(fold, number, memrefs)))
+      return failure();
+    if (foldPlan.slotCount > 0)
+      emitIf(builder, loc, more, 0, [&] {
+        if (started.empty())
+          started = send();
+        for (Value event : started)
+          BufferWaitOp::create(builder, loc, event);
+        return SmallVector<Value>();
+      });
+    if (!inits.empty())
+      scf::YieldOp::create(builder, loc, nextEvents);
+  }
+  if (next)
+    fetched[next] = SmallVector<Value>(loop.getResults().take_back(nextCount));
+  return success();
+}

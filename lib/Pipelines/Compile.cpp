@@ -1,0 +1,228 @@
+//===- Compile.cpp - a program to a file ----------------------------------===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tsp/Pipelines/Compile.h"
+#include "Report.h"
+#include "tsp/Host/Link.h"
+#include "tsp/Host/ModelDescription.h"
+#include "tsp/Host/ObjectFile.h"
+#include "tsp/Pipelines/Mesh.h"
+#include "tsp/Pipelines/Register.h"
+
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/ToolOutputFile.h"
+#include "llvm/TargetParser/Host.h"
+
+#include <chrono>
+
+using namespace mlir;
+using namespace tsp;
+
+namespace {
+/// Seconds since the start, and a line on standard error for each phase.
+class Clock {
+public:
+  explicit Clock(bool verbose) : verbose(verbose), start(now()), last(start) {}
+
+  double seconds() const { return std::chrono::duration<double>(now() - start).count(); }
+  void phaseDone(StringRef name) {
+    if (verbose)
+      llvm::errs() << llvm::formatv("{0,8:F3} s  {1}\n",
+                                    std::chrono::duration<double>(now() - last).count(), name);
+    last = now();
+  }
+
+private:
+  using Point = std::chrono::steady_clock::time_point;
+  static Point now() { return std::chrono::steady_clock::now(); }
+  bool verbose;
+  Point start, last;
+};
+
+/// A directory for objects, removed with all that is in it.
+struct TemporaryDirectory {
+  SmallString<128> path;
+  std::error_code create() { return llvm::sys::fs::createUniqueDirectory("tsp", path); }
+  ~TemporaryDirectory() {
+    if (!path.empty())
+      llvm::sys::fs::remove_directories(path);
+  }
+};
+} // namespace
+
+std::vector<std::string> tsp::getEmitKinds() {
+  std::vector<std::string> kinds;
+  for (const Phase &phase : getPhases())
+    kinds.push_back(("mlir-" + phase.name).str());
+  kinds.insert(kinds.end(), {"llvm", "obj", "so", "exe"});
+  return kinds;
+}
+
+/// Number of the phase "mlir-<phase>" names, or -1.
+static int findPhase(StringRef kind) {
+  if (kind.consume_front("mlir-"))
+    for (auto [i, phase] : llvm::enumerate(getPhases()))
+      if (kind == phase.name)
+        return i;
+  return -1;
+}
+
+static bool isText(const CompileOptions &options) {
+  StringRef emit = options.emit;
+  return emit.starts_with("mlir-") || emit == "llvm";
+}
+
+/// Whether a file of this name can be written, without leaving one behind.
+static std::string checkWritable(StringRef path) {
+  if (path == "-")
+    return "";
+  bool existed = llvm::sys::fs::exists(path);
+  if (existed && llvm::sys::fs::is_directory(path))
+    return ("cannot write '" + path + "': it is a directory").str();
+  std::error_code code;
+  {
+    llvm::raw_fd_ostream os(path, code, llvm::sys::fs::CD_OpenAlways, llvm::sys::fs::FA_Write,
+                            llvm::sys::fs::OF_Append);
+  }
+  if (code)
+    return ("cannot write '" + path + "': " + code.message()).str();
+  if (!existed)
+    llvm::sys::fs::remove(path);
+  return "";
+}
+
+std::string tsp::checkOptions(const CompileOptions &options) {
+  std::vector<std::string> kinds = getEmitKinds();
+  if (!llvm::is_contained(kinds, options.emit))
+    return "--emit: expected one of " + llvm::join(kinds, ", ") + ", found '" + options.emit + "'";
+  if (!options.from.empty() && findPhase(options.from) < 0)
+    return "--from: expected mlir-PHASE, found '" + options.from + "'";
+  if (options.target != "host")
+    return "--target: expected host, found '" + options.target + "'";
+  if (!isKnownCpu(options.targetCpu))
+    return "--target-cpu: expected native, generic or a CPU that LLVM knows, found '" +
+           options.targetCpu + "'";
+  SmallVector<std::pair<std::string, int64_t>> axes;
+  if (!options.mesh.empty())
+    if (std::string error = parseMesh(options.mesh, axes); !error.empty())
+      return "--mesh: " + error;
+  if (options.output.empty())
+    return "no output: give -o FILE";
+  if (options.output == "-" && !isText(options))
+    return "--emit=" + options.emit + " writes a binary: give -o FILE";
+  if (std::string error = checkWritable(options.output); !error.empty())
+    return error;
+  return options.report.empty() ? "" : checkWritable(options.report);
+}
+
+/// Opens `path`, writes, and keeps the file only when everything went well.
+static LogicalResult writeText(ModuleOp module, StringRef path,
+                               llvm::function_ref<LogicalResult(llvm::raw_ostream &)> write) {
+  std::error_code code;
+  llvm::ToolOutputFile file(path, code, llvm::sys::fs::OF_None);
+  if (code)
+    return module.emitError("cannot write '") << path << "': " << code.message();
+  if (failed(write(file.os())))
+    return failure();
+  file.keep();
+  return success();
+}
+
+static LogicalResult writeBinary(ModuleOp module, const CompileOptions &options, Clock &clock) {
+  TemporaryDirectory directory;
+  if (std::error_code code = directory.create())
+    return module.emitError("cannot make a temporary directory: ") << code.message();
+  ObjectOptions objectOptions;
+  objectOptions.cpu = options.targetCpu;
+  FailureOr<std::vector<std::string>> objects =
+      compileObjects(module, objectOptions, directory.path);
+  if (failed(objects))
+    return failure();
+  clock.phaseDone("objects");
+  SmallString<128> description(directory.path);
+  llvm::sys::path::append(description, "description.o");
+  std::string json = describeModel(module, options.strategy, clock.seconds());
+  if (failed(compileDescription(module, json, objectOptions, description)))
+    return failure();
+  objects->push_back(description.str().str());
+  LinkKind kind = options.emit == "obj"  ? LinkKind::Object
+                  : options.emit == "so" ? LinkKind::SharedObject
+                                         : LinkKind::Executable;
+  std::string error = linkBinary(kind, *objects, options.runtimeDirectory, options.output);
+  if (!error.empty())
+    return emitError(UnknownLoc::get(module.getContext())) << error;
+  clock.phaseDone("link");
+  return success();
+}
+
+LogicalResult tsp::compile(ModuleOp module, const CompileOptions &options) {
+  Clock clock(options.verbose);
+  PipelineOptions phaseOptions = options;
+  if (options.targetCpu == "generic")
+    phaseOptions.vectorBits = 128;
+  else if (options.targetCpu == "native" && !llvm::sys::getHostCPUFeatures().lookup("avx512f"))
+    phaseOptions.vectorBits = 256;
+  if (failed(setMesh(module, options.mesh)))
+    return failure();
+  for (const Phase &phase : getPhases().drop_front(findPhase(options.from) + 1)) {
+    PassManager manager(module.getContext());
+    manager.enableVerifier(true);
+    phase.build(manager, phaseOptions);
+    if (failed(manager.run(module)))
+      return failure();
+    clock.phaseDone(phase.name);
+    if (phase.name == "buffers" && !options.report.empty() &&
+        failed(writeText(module, options.report, [&](llvm::raw_ostream &os) {
+          writeReport(module, options.strategy, os);
+          return success();
+        })))
+      return failure();
+    if (options.emit == ("mlir-" + phase.name).str())
+      return writeText(module, options.output, [&](llvm::raw_ostream &os) {
+        module.print(os, OpPrintingFlags().elideLargeElementsAttrs(64));
+        os << "\n";
+        return success();
+      });
+  }
+  if (options.emit == "llvm") {
+    ObjectOptions objectOptions;
+    objectOptions.cpu = options.targetCpu;
+    return writeText(module, options.output, [&](llvm::raw_ostream &os) {
+      return printLLVM(module, objectOptions, os);
+    });
+  }
+  return writeBinary(module, options, clock);
+}
+
+int tsp::compileFile(StringRef input, const CompileOptions &options) {
+  auto fail = [](const std::string &error) {
+    llvm::errs() << "error: " << error << "\n";
+    return 1;
+  };
+  if (std::string error = checkOptions(options); !error.empty())
+    return fail(error);
+  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(input, /*IsText=*/true);
+  if (!buffer)
+    return fail(("cannot read '" + input + "': " + buffer.getError().message()).str());
+  DialectRegistry registry;
+  registerDialects(registry);
+  MLIRContext context(registry);
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
+  // Remarks say why; warnings and errors always come.
+  SourceMgrDiagnosticHandler handler(sources, &context, llvm::errs());
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
+  if (!module)
+    return fail(("'" + input + "' is not a program that tsp reads (see above)").str());
+  return failed(compile(*module, options)) ? 1 : 0;
+}

@@ -1,0 +1,100 @@
+//===- Pipelines.cpp - the phases of the compiler -------------------------===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The map. Each phase takes what the one before it leaves:
+//
+//   import     flat functions of supported ops; arguments with names and kinds
+//   local      the program of one rank: local shapes, collectives, folds
+//   scheduled  folds as loops that say how their parts are moved
+//   kernels    launches of kernels, collectives, loops; collectives started
+//              early
+//   codegen    the kernels as LLVM functions; the host program as before
+//   buffers    every value has its place in one arena; still no target named
+//   runtime    entries as LLVM functions that call the runtime
+//
+//===----------------------------------------------------------------------===//
+
+#include "tsp/Pipelines/Pipelines.h"
+#include "tsp/Frontend/Frontend.h"
+#include "tsp/Host/Host.h"
+#include "tsp/Kernels/Kernels.h"
+#include "tsp/Kernels/Passes.h"
+#include "tsp/Sharding/Passes.h"
+#include "tsp/Sharding/SchedulePasses.h"
+
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace tsp;
+
+static void buildImport(OpPassManager &manager, const PipelineOptions &options) {
+  ImportOptions importOptions;
+  importOptions.params = options.params;
+  buildImportPipeline(manager, importOptions);
+}
+
+/// Simplified once more: a strategy leaves constants and views behind.
+static void buildLocal(OpPassManager &manager, const PipelineOptions &options) {
+  TspPartitionOptions partition;
+  partition.strategy = options.strategy;
+  partition.remarks = options.remarks;
+  manager.addPass(createTspPartition(partition));
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+}
+
+/// Schedules are chosen for folds as a whole; what a step costs is known before
+/// it becomes a loop.
+static void buildSchedule(OpPassManager &manager, const PipelineOptions &options) {
+  SelectScheduleOptions select;
+  select.schedules.assign(options.schedules.begin(), options.schedules.end());
+  select.prefetch = options.prefetch;
+  select.remarks = options.remarks;
+  manager.addPass(createSelectSchedule(select));
+  manager.addNestedPass<func::FuncOp>(createExpandFolds());
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+}
+
+/// Collectives are started early once it is known which kernel reads them.
+static void buildKernels(OpPassManager &manager, const PipelineOptions &options) {
+  FormKernelsOptions form;
+  form.remarks = options.remarks;
+  manager.addPass(createFormKernels(form));
+  manager.addNestedPass<func::FuncOp>(createStartCollectives());
+}
+
+/// Each kernel on its own: equal layers share their kernels.
+static void buildCodegen(OpPassManager &manager, const PipelineOptions &options) {
+  KernelOptions kernelOptions;
+  kernelOptions.vectorBits = options.vectorBits;
+  buildKernelPipeline(manager, kernelOptions);
+}
+
+static void buildBuffers(OpPassManager &manager, const PipelineOptions &options) {
+  PlanBuffersOptions plan;
+  plan.remarks = options.remarks;
+  manager.addPass(createPlanBuffers(plan));
+}
+
+/// Kernels are finished by now, so that launches know their grid and scratch.
+static void buildRuntime(OpPassManager &manager, const PipelineOptions &) {
+  manager.addPass(createBuffersToLLVM());
+}
+
+ArrayRef<Phase> tsp::getPhases() {
+  static const Phase phases[] = {
+      {"import", "Takes in a program as JAX prints it", buildImport},
+      {"local", "Makes the program of one rank", buildLocal},
+      {"scheduled", "Turns folds into loops that move their parts", buildSchedule},
+      {"kernels", "Makes launches of kernels, starts collectives early", buildKernels},
+      {"codegen", "Compiles kernels to LLVM functions", buildCodegen},
+      {"buffers", "Plans the buffers of each entry in one arena", buildBuffers},
+      {"runtime", "Turns entries into calls of the runtime", buildRuntime},
+  };
+  return phases;
+}

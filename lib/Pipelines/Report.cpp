@@ -1,0 +1,62 @@
+//===- Report.cpp - what the compiler has planned, as JSON ----------------===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Report.h"
+#include "tsp/Dialect/TSP/IR/TspDialect.h"
+#include "tsp/Host/BufferPlan.h"
+
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+
+using namespace mlir;
+using namespace tsp;
+namespace json = llvm::json;
+
+static json::Object reportEntry(func::FuncOp entry, DictionaryAttr plan) {
+  auto number = [&](StringRef name) { return plan.getAs<IntegerAttr>(name).getInt(); };
+  int64_t launches = 0;
+  llvm::StringMap<int64_t> counts;
+  entry.walk([&](Operation *op) {
+    if (isa<BufferLaunchOp>(op))
+      ++launches;
+    if (isa<BufferAllGatherOp, BufferReduceScatterOp, BufferAllReduceOp, BufferAllToAllOp,
+            BufferBroadcastOp, BufferSendRecvOp>(op))
+      ++counts[op->getName().stripDialect().split('.').second];
+  });
+  json::Object collectives;
+  for (const auto &count : counts)
+    collectives[count.getKey()] = count.getValue();
+  json::Array atPeak;
+  for (auto item : plan.getAs<ArrayAttr>("at_peak").getAsRange<DictionaryAttr>())
+    atPeak.push_back(json::Object{{"bytes", item.getAs<IntegerAttr>("bytes").getInt()},
+                                  {"buffer", item.getAs<StringAttr>("buffer").getValue()}});
+  return json::Object{{"name", entry.getName()},
+                      {"arena_bytes", number("arena_bytes")},
+                      {"peak_bytes", number("peak_bytes")},
+                      {"copies", number("copies")},
+                      {"launches", launches},
+                      {"collectives", std::move(collectives)},
+                      {"at_peak", std::move(atPeak)}};
+}
+
+void tsp::writeReport(ModuleOp module, StringRef strategy, llvm::raw_ostream &os) {
+  MeshAttr mesh = getRankMesh(module);
+  json::Array axes, entries;
+  for (auto [axis, size] : llvm::zip(mesh.getAxes(), mesh.getSizes()))
+    axes.push_back(json::Object{{"name", axis.getValue()}, {"size", size}});
+  int64_t kernels = 0;
+  for (Operation &op : *module.getBody())
+    kernels += op.hasAttr("tsp.kernel");
+  for (auto function : module.getOps<func::FuncOp>())
+    if (auto plan = function->getAttrOfType<DictionaryAttr>("tsp.plan"))
+      entries.push_back(reportEntry(function, plan));
+  json::Object report{{"strategy", strategy},
+                      {"mesh", std::move(axes)},
+                      {"kernels", kernels},
+                      {"entries", std::move(entries)}};
+  os << llvm::formatv("{0:2}", json::Value(std::move(report))) << "\n";
+}

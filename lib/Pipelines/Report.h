@@ -1,0 +1,22 @@
+//===- Report.h - what the compiler has planned, as JSON --------*- C++ -*-===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TSP_LIB_PIPELINES_REPORT_H
+#define TSP_LIB_PIPELINES_REPORT_H
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace tsp {
+
+/// {strategy, mesh, kernels, entries: [{name, arena_bytes, peak_bytes, copies,
+/// launches, collectives: {name: count}, at_peak: [{bytes, buffer}]}]} of a module
+/// on buffers.
+void writeReport(mlir::ModuleOp module, llvm::StringRef strategy, llvm::raw_ostream &os);
+
+} // namespace tsp
+
+#endif // TSP_LIB_PIPELINES_REPORT_H

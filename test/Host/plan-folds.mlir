@@ -1,0 +1,113 @@
+// RUN: tsp-opt %s --split-input-file --tsp-plan-buffers | FileCheck %s
+
+module attributes {tsp.mesh = #tsp.mesh<["t"] sizes [3]>} {
+func.func private @zero() -> tensor<4xf32> attributes {tsp.kernel, tsp.tied = array<i64: -1>}
+func.func private @fma(tensor<4xf32>, tensor<4x2xf32>) -> tensor<4xf32> attributes {tsp.kernel, tsp.tied = array<i64: 0>}
+
+// Two slots; the fetch of step i + 1 starts before step i, the first one at the
+// start. The carried value is the result itself.
+// CHECK-LABEL: func.func @broadcast
+// CHECK: %[[E0:.*]] = tsp.buffer.broadcast %arg0 at %{{.*}} to %{{.*}} {axis = "t", dim = 1 : i64, total = 6 : i64, unit = 1 : i64} : memref<4x2xf32>, memref<4x2xf32>
+// CHECK: tsp.buffer.launch @zero outs(%arg1 : memref<4xf32>)
+// CHECK: scf.for %[[I:.*]] = {{.*}} iter_args(%[[E:.*]] = %[[E0]]) -> (i64)
+// CHECK: %[[NEXT:.*]] = scf.if
+// CHECK: tsp.buffer.broadcast %arg0
+// CHECK: tsp.buffer.wait %[[E]]
+// CHECK: tsp.buffer.launch @fma ins(%arg1, %{{.*}}) outs(%arg1
+// CHECK: scf.yield %[[NEXT]] : i64
+// CHECK-NOT: tsp.buffer.copy
+func.func @broadcast(%w: tensor<4x2xf32>) -> tensor<4xf32> {
+  %0 = tsp.launch @zero() : () -> tensor<4xf32>
+  %r = tsp.fold_loop(%w : tensor<4x2xf32>) iter(%0 : tensor<4xf32>) attributes {axis = "t", steps = 3 : i64,
+      part_dims = array<i64: 1>, part_sizes = array<i64: 2>, part_starts = array<i64: 0>,
+      part_totals = array<i64: 6>, schedule = #tsp.schedule<broadcast>} -> tensor<4xf32> {
+  ^bb0(%g: tensor<i32>, %p: tensor<4x2xf32>, %acc: tensor<4xf32>):
+    %1 = tsp.launch @fma(%acc, %p) : (tensor<4xf32>, tensor<4x2xf32>) -> tensor<4xf32>
+    tsp.yield %1 : tensor<4xf32>
+  }
+  return %r : tensor<4xf32>
+}
+
+// Step 0 uses the own shard in place; nothing is sent in the last step.
+// CHECK-LABEL: func.func @ring
+// CHECK: %[[RANK:.*]] = tsp.buffer.axis_index "t"
+// CHECK: scf.for
+// CHECK: %[[PART:.*]] = arith.select %{{.*}}, %arg0, %{{.*}} : memref<4x2xf32>
+// CHECK: %[[E:.*]] = scf.if
+// CHECK: tsp.buffer.send_recv %[[PART]] to %{{.*}} {axis = "t", shift = 1 : i64}
+// CHECK: tsp.buffer.launch @fma ins(%arg1, %[[PART]]
+// CHECK: scf.if
+// CHECK: tsp.buffer.wait %[[E]]
+func.func @ring(%w: tensor<4x2xf32>) -> tensor<4xf32> {
+  %0 = tsp.launch @zero() : () -> tensor<4xf32>
+  %r = tsp.fold_loop(%w : tensor<4x2xf32>) iter(%0 : tensor<4xf32>) attributes {axis = "t", steps = 3 : i64,
+      part_dims = array<i64: 1>, part_sizes = array<i64: 2>, part_starts = array<i64: 0>,
+      part_totals = array<i64: 6>, schedule = #tsp.schedule<ring>} -> tensor<4xf32> {
+  ^bb0(%g: tensor<i32>, %p: tensor<4x2xf32>, %acc: tensor<4xf32>):
+    %1 = tsp.launch @fma(%acc, %p) : (tensor<4xf32>, tensor<4x2xf32>) -> tensor<4xf32>
+    tsp.yield %1 : tensor<4xf32>
+  }
+  return %r : tensor<4xf32>
+}
+
+// The first fetch of the second fold starts in the last step of the first one.
+// CHECK-LABEL: func.func @two_folds
+// CHECK: %[[LOOP:.*]] = scf.for
+// CHECK: tsp.buffer.send_recv
+// CHECK: %[[FIRST:.*]] = scf.if
+// CHECK: tsp.buffer.broadcast %arg1
+// CHECK: tsp.buffer.launch @fma
+// CHECK: scf.yield %[[FIRST]]
+// CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[LOOP]])
+func.func @two_folds(%w: tensor<4x2xf32>, %v: tensor<4x2xf32>) -> tensor<4xf32> {
+  %0 = tsp.launch @zero() : () -> tensor<4xf32>
+  %r = tsp.fold_loop(%w : tensor<4x2xf32>) iter(%0 : tensor<4xf32>) attributes {axis = "t", steps = 3 : i64,
+      part_dims = array<i64: 1>, part_sizes = array<i64: 2>, part_starts = array<i64: 0>,
+      part_totals = array<i64: 6>, schedule = #tsp.schedule<ring>} -> tensor<4xf32> {
+  ^bb0(%g: tensor<i32>, %p: tensor<4x2xf32>, %acc: tensor<4xf32>):
+    %1 = tsp.launch @fma(%acc, %p) : (tensor<4xf32>, tensor<4x2xf32>) -> tensor<4xf32>
+    tsp.yield %1 : tensor<4xf32>
+  }
+  %s = tsp.fold_loop(%v : tensor<4x2xf32>) iter(%r : tensor<4xf32>) attributes {axis = "t", steps = 3 : i64,
+      part_dims = array<i64: 1>, part_sizes = array<i64: 2>, part_starts = array<i64: 0>,
+      part_totals = array<i64: 6>, schedule = #tsp.schedule<broadcast>} -> tensor<4xf32> {
+  ^bb0(%g: tensor<i32>, %p: tensor<4x2xf32>, %acc: tensor<4xf32>):
+    %1 = tsp.launch @fma(%acc, %p) : (tensor<4xf32>, tensor<4x2xf32>) -> tensor<4xf32>
+    tsp.yield %1 : tensor<4xf32>
+  }
+  return %s : tensor<4xf32>
+}
+}
+
+// -----
+
+module attributes {tsp.mesh = #tsp.mesh<["t"] sizes [2]>} {
+func.func private @k(tensor<4xf32>) -> tensor<4xf32> attributes {tsp.kernel, tsp.tied = array<i64: 0>}
+
+// Both buffers of a transfer are busy until its wait.
+// CHECK-LABEL: func.func @in_flight
+// CHECK-SAME: memref<128xi8>
+// CHECK: %[[E:.*]] = tsp.buffer.all_gather
+// CHECK: tsp.buffer.launch @k
+// CHECK: tsp.buffer.wait %[[E]]
+func.func @in_flight(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = tsp.launch @k(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %f = tsp.all_gather %0 {axis = "t", dim = 0 : i64, total = 8 : i64} : (tensor<4xf32>) -> !tsp.future<tensor<8xf32>>
+  %1 = tsp.launch @k(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = tsp.launch @k(%1) : (tensor<4xf32>) -> tensor<4xf32>
+  %g = tsp.wait %f : !tsp.future<tensor<8xf32>> -> tensor<8xf32>
+  %h = tsp.reduce_scatter %g {axis = "t", dim = 0 : i64, total = 8 : i64} : (tensor<8xf32>) -> tensor<4xf32>
+  %3 = tsp.launch @k(%h) : (tensor<4xf32>) -> tensor<4xf32>
+  return %2, %3 : tensor<4xf32>, tensor<4xf32>
+}
+
+// An all_reduce works in place when its operand ends there.
+// CHECK-LABEL: func.func @all_reduce
+// CHECK: tsp.buffer.launch @k ins(%arg0 {{.*}}) outs(%arg1
+// CHECK: tsp.buffer.all_reduce %arg1 to %arg1 {axis = "t", combine = #tsp.combine<sum>}
+func.func @all_reduce(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = tsp.launch @k(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = tsp.all_reduce %0 {axis = "t"} : (tensor<4xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+}
