@@ -8,6 +8,7 @@
 // The map. Each phase takes what the one before it leaves:
 //
 //   import     flat functions of supported ops; arguments with names and kinds
+//   raised     attention as tsp.sdpa
 //   local      the program of one rank: local shapes, collectives, folds
 //   scheduled  folds as loops that say how their parts are moved
 //   kernels    launches of kernels, collectives, loops; collectives started
@@ -20,6 +21,7 @@
 
 #include "tsp/Pipelines/Pipelines.h"
 #include "tsp/Frontend/Frontend.h"
+#include "tsp/Frontend/Raise.h"
 #include "tsp/Host/Host.h"
 #include "tsp/Kernels/Kernels.h"
 #include "tsp/Kernels/Passes.h"
@@ -37,12 +39,25 @@ static void buildImport(OpPassManager &manager, const PipelineOptions &options) 
   buildImportPipeline(manager, importOptions);
 }
 
+/// Before sharding: the partitioner knows the roles of attention's dims.
+static void buildRaise(OpPassManager &manager, const PipelineOptions &options) {
+  RaiseAttentionOptions raise;
+  raise.remarks = options.remarks;
+  manager.addPass(createRaiseAttention(raise));
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+}
+
+/// The program's own shardings first: they are seeds beside the strategy's.
+/// Collectives of shard_map are converted once its body is part of the program.
 /// Simplified once more: a strategy leaves constants and views behind.
 static void buildLocal(OpPassManager &manager, const PipelineOptions &options) {
+  manager.addPass(createTspImportShardings());
   TspPartitionOptions partition;
   partition.strategy = options.strategy;
   partition.remarks = options.remarks;
   manager.addPass(createTspPartition(partition));
+  manager.addPass(createTspConvertCollectives());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
 }
@@ -89,6 +104,7 @@ static void buildRuntime(OpPassManager &manager, const PipelineOptions &) {
 ArrayRef<Phase> tsp::getPhases() {
   static const Phase phases[] = {
       {"import", "Takes in a program as JAX prints it", buildImport},
+      {"raised", "Recognises attention", buildRaise},
       {"local", "Makes the program of one rank", buildLocal},
       {"scheduled", "Turns folds into loops that move their parts", buildSchedule},
       {"kernels", "Makes launches of kernels, starts collectives early", buildKernels},

@@ -78,10 +78,10 @@ func.func @input(%cache: tensor<8xf32>, %x: tensor<f32>) -> tensor<8xf32> {
 
 // States that change places are saved before they are overwritten.
 // CHECK-LABEL: func.func @swap
-// CHECK: tsp.buffer.copy %arg0 to %[[T0:[^ ]*]] :
-// CHECK: tsp.buffer.copy %arg1 to %[[T1:[^ ]*]] :
-// CHECK: tsp.buffer.copy %{{.*}} to %arg1 :
+// CHECK: tsp.buffer.copy %arg1 to %{{.*}} :
+// CHECK: tsp.buffer.copy %arg0 to %{{.*}} :
 // CHECK: tsp.buffer.copy %{{.*}} to %arg0 :
+// CHECK: tsp.buffer.copy %{{.*}} to %arg1 :
 func.func @swap(%a: tensor<8xf32> {tsp.alias = 0 : i64}, %b: tensor<8xf32> {tsp.alias = 1 : i64})
     -> (tensor<8xf32>, tensor<8xf32>) {
   return %b, %a : tensor<8xf32>, tensor<8xf32>
