@@ -7,6 +7,7 @@
 
 #include "FormClusters.h"
 #include "FormOutline.h"
+#include "tsp/Dialect/StableHLO/IR/StableHLODialect.h"
 #include "tsp/Dialect/TSP/IR/TspDialect.h"
 #include "tsp/Kernels/Kernels.h"
 #include "tsp/Kernels/Passes.h"
@@ -74,12 +75,31 @@ private:
     if (region.empty())
       return;
     Block &block = region.front();
-    for (Operation &op : llvm::reverse(block))
-      if (classify(&op) == OpClass::Host)
-        for (Region &inner : llvm::reverse(op.getRegions()))
-          formKernels(inner, rules);
+    for (Operation &op : llvm::reverse(block)) {
+      if (classify(&op) != OpClass::Host)
+        continue;
+      for (Region &inner : llvm::reverse(op.getRegions()))
+        formKernels(inner, rules);
+      if (isa<FoldLoopOp, stablehlo::WhileOp>(op))
+        hoistInvariants(&op);
+    }
     for (const std::unique_ptr<Cluster> &cluster : ClusterBuilder(rules).build(block))
       launched.push_back(outlineCluster(*cluster, rules, getOperation()));
+  }
+
+  /// Moves launches that read nothing of a loop, and views of such values, out of
+  /// it. A `while` may run no step: then they cost, but change nothing.
+  void hoistInvariants(Operation *loop) {
+    for (Region &region : loop->getRegions())
+      for (Operation &op : llvm::make_early_inc_range(region.front())) {
+        bool isInvariant = llvm::all_of(op.getOperands(), [&](Value operand) {
+          return !loop->isAncestor(operand.getParentBlock()->getParentOp());
+        });
+        if (!isInvariant || !isa<LaunchOp, stablehlo::ReshapeOp>(op))
+          continue;
+        op.moveBefore(loop);
+        numHoisted += isa<LaunchOp>(op);
+      }
   }
 
   /// What is left of the ops that are in kernels now.

@@ -55,10 +55,9 @@ Value LocalContext::offsetOf(Location loc, int f, int64_t scale) {
 
 FailureOr<SmallVector<Value>> tsp::localizeByClone(Operation *op,
                                                    LocalContext &context) {
-  IRMapping mapping;
-  for (auto [from, to] : llvm::zip(op->getOperands(), context.operands))
-    mapping.map(from, to);
-  Operation *local = context.builder.clone(*op, mapping);
+  // One value may have different placements as different operands.
+  Operation *local = context.builder.clone(*op);
+  local->setOperands(context.operands);
   for (auto [result, type] : llvm::zip(local->getResults(), context.resultTypes))
     result.setType(type);
   return SmallVector<Value>(local->getResults());

@@ -93,3 +93,23 @@ func.func public @collective(%x: tensor<2x3xf32>) -> tensor<2x6xf32> {
   %z = stablehlo.negate %all : tensor<2x6xf32>
   return %z : tensor<2x6xf32>
 }
+
+// -----
+
+// What does not depend on the step is computed once.
+// CHECK-LABEL: func.func public @invariant
+// CHECK-NEXT: %[[T:.*]] = tsp.launch @k_tanh_0(%arg0)
+// CHECK-NEXT: tsp.fold_loop
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: %[[D:.*]] = tsp.launch @k_dot_general_1(%{{.*}}, %[[T]], %{{.*}})
+// CHECK-NEXT: tsp.yield %[[D]]
+func.func public @invariant(%x: tensor<8x4xf32>, %w: tensor<4x6xf32>, %init: tensor<8x6xf32>) -> tensor<8x6xf32> {
+  %y = tsp.fold_loop (%w : tensor<4x6xf32>) iter(%init : tensor<8x6xf32>) attributes {axis = "t", steps = 2 : i64, part_dims = array<i64: 0>, part_sizes = array<i64: 4>, part_starts = array<i64: 0>, part_totals = array<i64: 8>, schedule = #tsp.schedule<broadcast>} -> tensor<8x6xf32> {
+  ^bb0(%g: tensor<i32>, %part: tensor<4x6xf32>, %acc: tensor<8x6xf32>):
+    %t = stablehlo.tanh %x : tensor<8x4xf32>
+    %d = stablehlo.dot_general %t, %part, contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
+    %s = stablehlo.add %acc, %d : tensor<8x6xf32>
+    tsp.yield %s : tensor<8x6xf32>
+  }
+  return %y : tensor<8x6xf32>
+}

@@ -61,6 +61,8 @@ def FormKernels : Pass<"tsp-form-kernels", "mlir::ModuleOp"> {
     `tsp.tied` names an argument that an elementwise result may overwrite, because
     each of its elements is read only for the same element of the result.
 
+    Launches that do not depend on the step of a loop are moved out of it.
+
     Kernels that are equal but for locations are merged, so a model of many equal
     layers has the kernels of one.
   }];
@@ -68,6 +70,7 @@ def FormKernels : Pass<"tsp-form-kernels", "mlir::ModuleOp"> {
                         "Say how many kernels there are before and after merging">];
   let statistics = [
     Statistic<"numLaunches", "launches", "Kernels launched by the host program">,
+    Statistic<"numHoisted", "hoisted", "Launches moved out of loops">,
     Statistic<"numKernels", "kernels", "Kernels left after merging equal ones">];
   let dependentDialects = ["tsp::TspDialect"];
 }

@@ -129,6 +129,15 @@ LogicalResult SdpaOp::verify() {
     return emitOpError("(sdpa_c2) causal and window need positions, found none");
   if (!getQPositions() != !getKvPositions() || !getQSegments() != !getKvSegments())
     return emitOpError("(sdpa_c2) expected positions and segments of both sides");
+  for (auto [value, tokens] : {std::pair(getQPositions(), q.getDimSize(1)),
+                               std::pair(getQSegments(), q.getDimSize(1)),
+                               std::pair(getKvPositions(), k.getDimSize(1)),
+                               std::pair(getKvSegments(), k.getDimSize(1))}) {
+    auto type = value ? cast<RankedTensorType>(value.getType()) : RankedTensorType();
+    if (type && (type.getRank() < 1 || type.getRank() > 2 || type.getShape().back() != tokens))
+      return emitOpError("(sdpa_c3) expected positions and segments of shape [S] or [B,S] with "
+                         "S = ") << tokens << ", found " << type;
+  }
   return success();
 }
 

@@ -50,7 +50,8 @@ def Tsp_SdpaOp : Tsp_Op<"sdpa", [Pure, AttrSizedOperandSegments]> {
     integers, [S] or [B,S].
 
     Constraints: (sdpa_c1) Hkv divides Hq. (sdpa_c2) causal or window need both
-    positions; a side of positions or segments never stands alone.
+    positions; a side of positions or segments never stands alone. (sdpa_c3) S of
+    positions and segments is that of their side.
 
     Made by raising; lives until kernels are made.
 
