@@ -44,8 +44,13 @@ Value Localizer::get(Value value, const Placement &want, Scope &scope, Operation
   auto own = scope.values.find(value);
   if (own != scope.values.end() && own->second.placement == want && !own->second.partial)
     return known = own->second.value;
-  if (Plan::isRematerialized(value))
+  if (Plan::isRematerialized(value)) {
+    // Positions of attention are the same for every part; anything else is
+    // fused into its user.
+    if (scope.fold >= 0 && isa<SdpaOp>(user) && want.foldedDim() < 0)
+      return known = get(value, want, *scope.parent, user);
     return known = materialize(value, want, scope, user);
+  }
   const Placed *placed = lookup(value, scope);
   if (!placed || placed->partial) {
     user->emitOpError("needs a value before the fold that makes it has ended; this "
