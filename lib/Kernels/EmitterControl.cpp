@@ -234,7 +234,8 @@ SmallVector<Value> ElementEmitter::emitLoop(
                                  inits);
   if (inits.empty())
     loop.getBody()->getTerminator()->erase();
-  inBlock(loop.getBody(), /*isBranch=*/false, [&] {
+  // With one value to take, the index is no symbol that would keep code inside.
+  inBlock(loop.getBody(), /*isBranch=*/rangeLower == rangeUpper, [&] {
     LinearIndex index = rangeLower == rangeUpper
                             ? LinearIndex(rangeLower)
                             : makeSymbol(loop.getInductionVar(), rangeLower,
