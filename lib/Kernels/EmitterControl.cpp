@@ -26,6 +26,8 @@ Scope *ElementEmitter::getScope(ArrayRef<LinearIndex> index) {
   return result;
 }
 
+void ElementEmitter::holdScope() { current->isBranch = true; }
+
 void ElementEmitter::moveTo(Scope *scope) {
   current = scope;
   if (scope->before)
