@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BufferEmitter.h"
+#include "tsp/Dialect/StableHLO/IR/StableHLODialect.h"
 #include "tsp/Host/Host.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -54,6 +55,24 @@ static LogicalResult checkEntry(func::FuncOp entry, MeshAttr mesh) {
   return failure(result.wasInterrupted());
 }
 
+/// A loop that starts from a fill writes over it. Where others read the same fill,
+/// filling once more is as cheap as the copy that it saves, and the first one need
+/// not stay alive.
+static void duplicateFills(func::FuncOp entry) {
+  entry.walk([](Operation *loop) {
+    if (!isa<FoldLoopOp, stablehlo::WhileOp>(loop))
+      return;
+    for (OpOperand &operand : loop->getOpOperands()) {
+      auto fill = operand.get().getDefiningOp<LaunchOp>();
+      if (!fill || !fill.getInputs().empty() || fill->getNumResults() != 1 ||
+          operand.get().hasOneUse())
+        continue;
+      OpBuilder builder(loop);
+      operand.set(builder.clone(*fill)->getResult(0));
+    }
+  });
+}
+
 /// {arena_bytes, peak_bytes, copies, at_peak = [{bytes, buffer}, ..]}
 static DictionaryAttr describePlan(Builder &builder, const BufferPlan &plan, int64_t copies) {
   SmallVector<Attribute> atPeak;
@@ -94,6 +113,7 @@ struct PlanBuffers : tsp::impl::PlanBuffersBase<PlanBuffers> {
     for (func::FuncOp entry : entries) {
       if (failed(checkEntry(entry, mesh)))
         return signalPassFailure();
+      duplicateFills(entry);
       BufferEmitter emitter(entry, mesh, symbols);
       FailureOr<func::FuncOp> function = emitter.emit();
       if (failed(function))

@@ -29,7 +29,7 @@ static json::Object reportEntry(func::FuncOp entry, DictionaryAttr plan) {
   });
   json::Object collectives;
   for (const auto &count : counts)
-    collectives[count.getKey()] = count.getValue();
+    collectives[count.getKey().str()] = count.getValue();
   json::Array atPeak;
   for (auto item : plan.getAs<ArrayAttr>("at_peak").getAsRange<DictionaryAttr>())
     atPeak.push_back(json::Object{{"bytes", item.getAs<IntegerAttr>("bytes").getInt()},

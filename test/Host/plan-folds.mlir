@@ -50,6 +50,24 @@ func.func @ring(%w: tensor<4x2xf32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
+// Two loops that start from one fill: each fills its own variable.
+// CHECK-LABEL: func.func @fills
+// CHECK: tsp.buffer.launch @zero outs(%arg2
+// CHECK: tsp.buffer.launch @zero outs(%arg1
+// CHECK-NOT: tsp.buffer.copy
+func.func @fills(%w: tensor<4x2xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = tsp.launch @zero() : () -> tensor<4xf32>
+  %r:2 = tsp.fold_loop(%w : tensor<4x2xf32>) iter(%0, %0 : tensor<4xf32>, tensor<4xf32>) attributes {axis = "t", steps = 3 : i64,
+      part_dims = array<i64: 1>, part_sizes = array<i64: 2>, part_starts = array<i64: 0>,
+      part_totals = array<i64: 6>, schedule = #tsp.schedule<broadcast>} -> tensor<4xf32>, tensor<4xf32> {
+  ^bb0(%g: tensor<i32>, %p: tensor<4x2xf32>, %a: tensor<4xf32>, %b: tensor<4xf32>):
+    %1 = tsp.launch @fma(%a, %p) : (tensor<4xf32>, tensor<4x2xf32>) -> tensor<4xf32>
+    %2 = tsp.launch @fma(%b, %p) : (tensor<4xf32>, tensor<4x2xf32>) -> tensor<4xf32>
+    tsp.yield %1, %2 : tensor<4xf32>, tensor<4xf32>
+  }
+  return %r#0, %r#1 : tensor<4xf32>, tensor<4xf32>
+}
+
 // The first fetch of the second fold starts in the last step of the first one.
 // CHECK-LABEL: func.func @two_folds
 // CHECK: %[[LOOP:.*]] = scf.for

@@ -11,44 +11,45 @@
 #include "core/Types.h"
 #include "gtest/gtest.h"
 
-using namespace tsp;
+
 
 template <typename T> static char letter() {
-  if (std::is_void_v<T>)
+  if constexpr (std::is_void_v<T>)
     return 'v';
-  if (std::is_pointer_v<T>)
+  else if constexpr (std::is_pointer_v<T>)
     return 'p';
-  return sizeof(T) == 4 ? 'i' : 'l';
+  else
+    return sizeof(T) == 4 ? 'i' : 'l';
 }
 
 template <typename Result, typename... Parameters>
 static std::string signature(Result (*)(Parameters...)) {
-  return {letter<Result>(), letter<Parameters>()...};
+  return std::string{letter<Result>(), letter<Parameters>()...};
 }
 
 TEST(RuntimeABI, Signatures) {
-  EXPECT_EQ(abi::launch.signature, signature(tsp_launch));
-  EXPECT_EQ(abi::axisIndex.signature, signature(tsp_axis_index));
-  EXPECT_EQ(abi::copy.signature, signature(tsp_copy));
-  EXPECT_EQ(abi::read.signature, signature(tsp_read));
-  EXPECT_EQ(abi::allGather.signature, signature(tsp_all_gather_start));
-  EXPECT_EQ(abi::reduceScatter.signature, signature(tsp_reduce_scatter_start));
-  EXPECT_EQ(abi::allReduce.signature, signature(tsp_all_reduce_start));
-  EXPECT_EQ(abi::allToAll.signature, signature(tsp_all_to_all_start));
-  EXPECT_EQ(abi::broadcast.signature, signature(tsp_broadcast_start));
-  EXPECT_EQ(abi::sendRecv.signature, signature(tsp_send_recv_start));
-  EXPECT_EQ(abi::wait.signature, signature(tsp_wait));
+  EXPECT_EQ(tsp::abi::launch.signature, signature(tsp_launch));
+  EXPECT_EQ(tsp::abi::axisIndex.signature, signature(tsp_axis_index));
+  EXPECT_EQ(tsp::abi::copy.signature, signature(tsp_copy));
+  EXPECT_EQ(tsp::abi::read.signature, signature(tsp_read));
+  EXPECT_EQ(tsp::abi::allGather.signature, signature(tsp_all_gather_start));
+  EXPECT_EQ(tsp::abi::reduceScatter.signature, signature(tsp_reduce_scatter_start));
+  EXPECT_EQ(tsp::abi::allReduce.signature, signature(tsp_all_reduce_start));
+  EXPECT_EQ(tsp::abi::allToAll.signature, signature(tsp_all_to_all_start));
+  EXPECT_EQ(tsp::abi::broadcast.signature, signature(tsp_broadcast_start));
+  EXPECT_EQ(tsp::abi::sendRecv.signature, signature(tsp_send_recv_start));
+  EXPECT_EQ(tsp::abi::wait.signature, signature(tsp_wait));
 }
 
 TEST(RuntimeABI, Names) {
   // A name that the header lacks does not link: the tests above take addresses.
-  EXPECT_STREQ(abi::launch.name, "tsp_launch");
-  EXPECT_EQ(abi::spaceHost, TSP_SPACE_HOST);
-  EXPECT_EQ(abi::streamCompute, TSP_STREAM_COMPUTE);
-  EXPECT_EQ(abi::streamComm, TSP_STREAM_COMM);
+  EXPECT_STREQ(tsp::abi::launch.name, "tsp_launch");
+  EXPECT_EQ(tsp::abi::spaceHost, TSP_SPACE_HOST);
+  EXPECT_EQ(tsp::abi::streamCompute, TSP_STREAM_COMPUTE);
+  EXPECT_EQ(tsp::abi::streamComm, TSP_STREAM_COMM);
 }
 
 TEST(RuntimeABI, DataTypes) {
-  for (int i = 0; i < runtime::numDtypes; ++i)
-    EXPECT_STREQ(abi::dtypeNames[i], runtime::dtypeName(i));
+  for (int i = 0; i < tsp::runtime::numDtypes; ++i)
+    EXPECT_STREQ(tsp::abi::dtypeNames[i], tsp::runtime::dtypeName(i));
 }
