@@ -26,8 +26,6 @@ Scope *ElementEmitter::getScope(ArrayRef<LinearIndex> index) {
   return result;
 }
 
-void ElementEmitter::holdScope() { current->isBranch = true; }
-
 void ElementEmitter::moveTo(Scope *scope) {
   current = scope;
   if (scope->before)

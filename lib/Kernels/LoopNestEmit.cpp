@@ -114,9 +114,6 @@ void LoopNest::emitRow(ElementEmitter &emitter, const LinearIndex &row) {
     }
   }
 
-  // With a single row no index says that a value depends on its reductions.
-  if (!reductions.empty())
-    emitter.holdScope();
   for (RowReduction &reduction : reductions)
     emitReduction(emitter, reduction);
   SmallVector<unsigned> order(innerLoops);

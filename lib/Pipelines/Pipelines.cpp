@@ -80,6 +80,7 @@ static void buildKernels(OpPassManager &manager, const PipelineOptions &options)
   FormKernelsOptions form;
   form.remarks = options.remarks;
   manager.addPass(createFormKernels(form));
+  manager.addPass(createCSEPass());
   manager.addNestedPass<func::FuncOp>(createStartCollectives());
 }
 

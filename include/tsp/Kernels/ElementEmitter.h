@@ -177,10 +177,6 @@ public:
   void inBlock(mlir::Block *block, bool isBranch,
                llvm::function_ref<void()> body);
 
-  /// Keeps code that is asked for in the present scope or inside it from moving
-  /// out: values are bound here that an index does not tell from others.
-  void holdScope();
-
   /// Runs `body` without keeping its code, and says what it met.
   Trial tryOut(llvm::function_ref<void()> body);
   Trial *getTrial() { return trial; }
