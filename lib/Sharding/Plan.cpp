@@ -88,6 +88,23 @@ int64_t Plan::moveBytes(Value value, const Placement &to) const {
   return moveBytes(broadcast.getOperand(), operand);
 }
 
+int64_t Plan::weightPenalty(Value value, int axis, const Placement &to) const {
+  if (isRematerialized(value) || !seeds.isWeight(value))
+    return 0;
+  constexpr int64_t kNever = int64_t(1) << 50;
+  for (auto [d, dim] : llvm::enumerate(placement(value).dims))
+    if (dim.axis == axis && dim != to.dims[d] && to.dims[d].fold != axis)
+      switch (seeds.roleOf(value, d)) {
+      case Role::Head:
+      case Role::Ffn:
+      case Role::Vocab:
+        return kNever;
+      default:
+        break;
+      }
+  return 0;
+}
+
 void Plan::planBlock(Block &block) {
   for (Operation &op : block) {
     if (isa<stablehlo::WhileOp>(op))
@@ -388,7 +405,8 @@ void Plan::chooseAxis(Operation *op, int axis, OpPlan &plan) {
       }
     }
     for (auto [operand, dims] : llvm::zip(op->getOperands(), rule.operands))
-      cost += moveBytes(operand, placementOf(rule, dims, assignment));
+      cost += moveBytes(operand, placementOf(rule, dims, assignment)) +
+              weightPenalty(operand, axis, placementOf(rule, dims, assignment));
     bool better = !best || cost < bestCost ||
                   (cost == bestCost && candidate.wanted && !best->wanted);
     if (better) {

@@ -77,6 +77,9 @@ private:
   /// Bytes a rank receives to have `value` placed as `to`; a broadcast is made
   /// anew rather than moved.
   int64_t moveBytes(mlir::Value value, const Placement &to) const;
+  /// Weights with a head, FFN or vocabulary dim stay where they are, however
+  /// small: a strategy that shards them means the memory too.
+  int64_t weightPenalty(mlir::Value value, int axis, const Placement &to) const;
   int findFold(int fold) const;
   /// A dim without a mark of a fold: what a user outside sees.
   Placement withoutFold(const Placement &placement) const;
