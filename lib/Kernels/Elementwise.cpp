@@ -15,24 +15,14 @@ namespace sh = tsp::stablehlo;
 
 namespace {
 
-/// The bits of a float as an integer whose signed order is the total order.
-Value toTotalOrder(ScalarBuilder &b, Value value) {
-  Type integer =
-      b.builder.getIntegerType(value.getType().getIntOrFloatBitWidth());
-  unsigned width = integer.getIntOrFloatBitWidth();
-  Value bits = b.bitcast(value, integer);
-  Value flipped = b.xori(bits, b.constant(integer, ~uint64_t(0) >> (65 - width)));
-  Value isNegative = b.cmpi(arith::CmpIPredicate::slt, bits, b.constant(integer, 0));
-  return b.select(isNegative, flipped, bits);
-}
-
 Value emitComparison(ScalarBuilder &b, sh::CompareOp op, Value lhs, Value rhs) {
   using Direction = sh::ComparisonDirection;
   bool total = op.getCompareType() == sh::ComparisonType::TOTALORDER;
   auto compare = [&](arith::CmpFPredicate partial, arith::CmpIPredicate order) {
     if (!total)
       return b.cmpf(partial, lhs, rhs);
-    return b.cmpi(order, toTotalOrder(b, lhs), toTotalOrder(b, rhs));
+    return b.cmpi(order, toTotalOrder(b.builder, b.loc, lhs),
+                  toTotalOrder(b.builder, b.loc, rhs));
   };
   using F = arith::CmpFPredicate;
   using I = arith::CmpIPredicate;
@@ -105,6 +95,17 @@ Value emitFloatOp(ScalarBuilder &b, Operation *op, ValueRange operands) {
 }
 
 } // namespace
+
+Value tsp::toTotalOrder(OpBuilder &builder, Location loc, Value value) {
+  ScalarBuilder b(builder, loc);
+  unsigned width = value.getType().getIntOrFloatBitWidth();
+  Type integer = builder.getIntegerType(width);
+  Value bits = b.bitcast(value, integer);
+  Value flipped = b.xori(bits, b.constant(integer, ~uint64_t(0) >> (65 - width)));
+  Value isNegative =
+      b.cmpi(arith::CmpIPredicate::slt, bits, b.constant(integer, 0));
+  return b.select(isNegative, flipped, bits);
+}
 
 Value tsp::emitScalarOp(ElementEmitter &emitter, Operation *op,
                         ValueRange operands, bool exact) {

@@ -30,6 +30,9 @@ mlir::Value emitIntegerOp(mlir::OpBuilder &builder, mlir::Location loc,
                           mlir::Operation *op, mlir::ValueRange operands);
 mlir::Value emitMathOp(mlir::OpBuilder &builder, mlir::Location loc,
                        mlir::Operation *op, mlir::ValueRange operands);
+/// The bits of a float as an integer whose signed order is the total order.
+mlir::Value toTotalOrder(mlir::OpBuilder &builder, mlir::Location loc,
+                         mlir::Value value);
 /// stablehlo.convert of a computed value.
 mlir::Value emitConvert(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Value value, mlir::Type from, mlir::Type to);

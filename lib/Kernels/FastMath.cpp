@@ -167,11 +167,11 @@ Value FastMath::tanh(Value x) {
   Value p = polynomial(square, {-0.33333329230776643, 0.13332792596466173,
                                 -0.053853767332739347, 0.021008626984983313,
                                 -0.0061110541062132026});
-  Value small = fma(mulf(square, x), p, x);
+  Value small = fma(mulf(square, size), p, size);
   Value power = exp(addf(size, size));
   Value large = subf(constF32(1.0),
                      divf(constF32(2.0), addf(power, constF32(1.0))));
-  return select(lt(size, constF32(0.625)), small, copysign(large, x));
+  return copysign(select(lt(size, constF32(0.625)), small, large), x);
 }
 
 Value FastMath::logistic(Value x) {
@@ -189,7 +189,8 @@ Value FastMath::sinOrCos(Value x, unsigned quadrant) {
   Value whole = subf(shifted, magic);
   Value r = fma(whole, constF(f64(), -0x1.921fb544p0), wide);
   r = fma(whole, constF(f64(), -0x1.0b4611a626331p-34), r);
-  Value angle = truncf(r, f32());
+  // Beyond 2^51 no digit of the angle is left; the result stays a sine.
+  Value angle = clampTo(truncf(r, f32()), -0.8, 0.8);
   Value square = mulf(angle, angle);
   // (sin(r) / r - 1) / r^2 to 3e-11, (cos(r) - 1 + r^2 / 2) / r^4 to 3e-12.
   Value p = polynomial(square, {-0.16666666663747207, 0.0083333318323148536,

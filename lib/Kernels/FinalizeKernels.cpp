@@ -65,6 +65,8 @@ void addConversions(OpPassManager &manager) {
 class FinalizeKernels
     : public tsp::impl::FinalizeKernelsBase<FinalizeKernels> {
 public:
+  using FinalizeKernelsBase::FinalizeKernelsBase;
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SmallVector<func::FuncOp> kernels;
@@ -82,6 +84,11 @@ public:
       attributes.push_back(takeAttributes(kernel));
       kernel->moveBefore(nested.getBody(), nested.getBody()->end());
     }
+    for (auto global : llvm::make_early_inc_range(module.getOps<memref::GlobalOp>()))
+      if (global->hasAttr(tsp::kKernelAttr)) {
+        global->removeAttr(tsp::kKernelAttr);
+        global->moveBefore(nested.getBody(), nested.getBody()->begin());
+      }
     OpPassManager conversions(ModuleOp::getOperationName());
     addConversions(conversions);
     if (failed(runPipeline(conversions, nested)))
@@ -111,7 +118,7 @@ private:
 
   /// Buffers of the body are disjoint; the body stays a function of its own so
   /// that LLVM sees this on the arguments.
-  static void finishBody(LLVM::LLVMFuncOp body) {
+  void finishBody(LLVM::LLVMFuncOp body) {
     Builder builder(body.getContext());
     for (unsigned i = 0, e = body.getNumArguments(); i < e; ++i)
       if (isa<LLVM::LLVMPointerType>(body.getArgumentTypes()[i])) {
@@ -120,6 +127,7 @@ private:
         body.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
                         builder.getI64IntegerAttr(64));
       }
+    body.setPreferVectorWidth(builder.getStringAttr(Twine(vectorBits)));
     body.setLinkage(LLVM::Linkage::Internal);
     body.setNoInline(true);
     body.setVisibility(SymbolTable::Visibility::Private);

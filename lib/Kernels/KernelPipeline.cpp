@@ -21,5 +21,7 @@ void tsp::buildKernelPipeline(OpPassManager &manager,
   sdpa.vectorBits = options.vectorBits;
   manager.addPass(createLowerSdpaKernels(sdpa));
   manager.addPass(createLowerFusedKernels());
-  manager.addPass(createFinalizeKernels());
+  FinalizeKernelsOptions finalize;
+  finalize.vectorBits = options.vectorBits;
+  manager.addPass(createFinalizeKernels(finalize));
 }

@@ -12,10 +12,13 @@ using namespace tsp;
 
 namespace {
 
-/// Work that a unit of the grid should hold, in the unit of Trial::cost, and
-/// the greatest and least block of an innermost loop.
-constexpr int64_t kUnitCost = 300000;
-constexpr int64_t kGreatestBlock = 16384;
+/// Work that a unit of the grid should hold: of Trial::cost 100 are about a
+/// nanosecond. Small nests still get some units, for some threads.
+constexpr int64_t kGreatestUnit = 2000000;
+constexpr int64_t kLeastUnit = 300000;
+constexpr int64_t kWantedUnits = 16;
+/// The greatest block of an innermost loop.
+constexpr int64_t kGreatestBlock = 65536;
 /// Blocks with accumulators stay in the first cache.
 constexpr int64_t kAccumulatorBlock = 512;
 /// A nest that would fall apart into more pieces chooses at run time.
@@ -246,6 +249,10 @@ void LoopNest::chooseGrid(int64_t elementCost) {
     rowCost += steps;
   }
   rowCost = std::max<int64_t>(rowCost, 1);
+  int64_t total = rowCost;
+  for (unsigned loop : rowLoops)
+    total *= loops[loop].size();
+  int64_t unitCost = std::clamp(total / kWantedUnits, kLeastUnit, kGreatestUnit);
 
   numRows = 1;
   for (unsigned loop : rowLoops)
@@ -256,12 +263,12 @@ void LoopNest::chooseGrid(int64_t elementCost) {
     int64_t greatest = reductions.empty() ? kGreatestBlock : kAccumulatorBlock;
     // Whole vectors, so that only the last block has a remainder.
     int64_t wanted =
-        llvm::alignTo(std::max<int64_t>(kUnitCost / rowCost, 1), 64);
+        llvm::alignTo(std::max<int64_t>(unitCost / rowCost, 1), 64);
     blockSize = std::max<int64_t>(std::min({size, greatest, wanted}), 1);
     numRows *= llvm::divideCeil(size, blockSize);
     rowCost *= blockSize;
   }
-  rowsPerUnit = std::clamp<int64_t>(kUnitCost / rowCost, 1,
+  rowsPerUnit = std::clamp<int64_t>(unitCost / rowCost, 1,
                                     std::max<int64_t>(numRows, 1));
   grid = llvm::divideCeil(numRows, rowsPerUnit);
 }

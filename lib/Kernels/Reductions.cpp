@@ -28,17 +28,6 @@ Value addInAnyOrder(ElementEmitter &emitter, Value a, Value b) {
       arith::FastMathFlags::reassoc | arith::FastMathFlags::contract);
 }
 
-SmallVector<Value> combine(ElementEmitter &emitter, Region &body,
-                           ValueRange accumulators, ValueRange elements) {
-  Operation *simple = sh::getSimpleReducer(body);
-  if (isa_and_nonnull<sh::AddOp>(simple) &&
-      isa<FloatType>(elements.front().getType()))
-    return {addInAnyOrder(emitter, accumulators.front(), elements.front())};
-  SmallVector<Value> arguments(accumulators);
-  llvm::append_range(arguments, elements);
-  return emitter.emitBody(body, arguments, /*exact=*/true);
-}
-
 //===----------------------------------------------------------------------===//
 // dot_general
 //===----------------------------------------------------------------------===//
@@ -197,6 +186,18 @@ SmallVector<Value> emitWindowElements(ElementEmitter &emitter,
 // Reduction
 //===----------------------------------------------------------------------===//
 
+SmallVector<Value> tsp::emitCombine(ElementEmitter &emitter, Region &body,
+                                    ValueRange accumulators,
+                                    ValueRange elements) {
+  Operation *simple = sh::getSimpleReducer(body);
+  if (isa_and_nonnull<sh::AddOp>(simple) &&
+      isa<FloatType>(elements.front().getType()))
+    return {addInAnyOrder(emitter, accumulators.front(), elements.front())};
+  SmallVector<Value> arguments(accumulators);
+  llvm::append_range(arguments, elements);
+  return emitter.emitBody(body, arguments, /*exact=*/true);
+}
+
 bool tsp::isReduction(Operation *op) {
   return isa<sh::ReduceOp, sh::ReduceWindowOp, sh::DotGeneralOp>(op);
 }
@@ -268,11 +269,11 @@ SmallVector<Value> Reduction::emitStep(ElementEmitter &emitter,
                           : result[kept++]);
     for (Value input : reduce.getInputs())
       elements.push_back(emitter.emit(input, index));
-    return combine(emitter, reduce.getBody(), accumulators, elements);
+    return emitCombine(emitter, reduce.getBody(), accumulators, elements);
   }
   auto window = cast<sh::ReduceWindowOp>(op);
   elements = emitWindowElements(emitter, window, result, position);
-  return combine(emitter, window.getBody(), accumulators, elements);
+  return emitCombine(emitter, window.getBody(), accumulators, elements);
 }
 
 Value Reduction::emitResult(ElementEmitter &emitter, unsigned number,

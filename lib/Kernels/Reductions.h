@@ -57,6 +57,13 @@ llvm::SmallVector<mlir::Value> emitLoopsOver(
         llvm::ArrayRef<LinearIndex>, mlir::ValueRange)>
         body);
 
+/// Accumulators and elements through the body of a reduce or reduce_window;
+/// narrow floats are not rounded in between where the body is one op.
+llvm::SmallVector<mlir::Value> emitCombine(ElementEmitter &emitter,
+                                           mlir::Region &body,
+                                           mlir::ValueRange accumulators,
+                                           mlir::ValueRange elements);
+
 /// The results' elements by a loop where they are asked for.
 llvm::SmallVector<mlir::Value>
 emitReductionInPlace(ElementEmitter &emitter, mlir::Operation *op,

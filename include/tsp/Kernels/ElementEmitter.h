@@ -73,7 +73,7 @@ struct Trial {
   std::map<SymbolId, llvm::SmallVector<int64_t, 4>> splits;
   /// Indices that had to be divided or compared: no flat loop.
   bool choosesByIndex = false;
-  /// A measure of time: about 10 for a nanosecond of vector code.
+  /// A measure of time: about 100 for a nanosecond of vector code.
   int64_t cost = 0;
 };
 

@@ -202,6 +202,8 @@ def FinalizeKernels : Pass<"tsp-finalize-kernels", "mlir::ModuleOp"> {
                            "mlir::scf::SCFDialect", "mlir::memref::MemRefDialect",
                            "mlir::arith::ArithDialect", "mlir::math::MathDialect",
                            "mlir::ub::UBDialect"];
+  let options = [Option<"vectorBits", "vector-bits", "int64_t", "512",
+                        "widest vectors that LLVM should make: 512, 256 or 128">];
   let statistics = [Statistic<"numKernels", "kernels", "Kernels finalized">];
 }
 
