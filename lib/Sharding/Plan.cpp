@@ -123,7 +123,46 @@ void Plan::planBlock(Block &block) {
       planOp(&op);
     else
       planWhole(&op);
+    int fold = foldOf(&op);
+    llvm::SmallDenseSet<int> needed = neededFolds(&op, fold);
+    if (fold >= 0)
+      folds[fold].needs.insert(needed.begin(), needed.end());
+    if (!needed.empty())
+      for (Value result : op.getResults())
+        needs[result] = needed;
   }
+}
+
+bool Plan::contains(const llvm::SmallDenseSet<int> &set, int fold) const {
+  return llvm::any_of(set, [&](int other) { return findFold(other) == fold; });
+}
+
+/// Whether a result of the op is a partial one that only the end of its fold
+/// combines.
+static bool isFoldPartial(const OpPlan &plan) {
+  return llvm::any_of(llvm::zip(plan.rule.factors, plan.assignment), [](auto pair) {
+    return std::get<0>(pair).kind == FactorKind::Reduce && std::get<1>(pair).fold >= 0;
+  });
+}
+
+llvm::SmallDenseSet<int> Plan::neededFolds(Operation *op, int fold) const {
+  llvm::SmallDenseSet<int> needed;
+  std::function<void(Value)> add = [&](Value value) {
+    if (auto it = needs.find(value); it != needs.end())
+      needed.insert(it->second.begin(), it->second.end());
+    Operation *def = value.getDefiningOp();
+    if (!def)
+      return;
+    if (def->getNumResults() == 1 && isRematerialized(value)) {
+      llvm::for_each(def->getOperands(), add);
+      return;
+    }
+    int from = foldOf(def);
+    if (from >= 0 && (from != fold || isFoldPartial(*ops.find(def)->second)))
+      needed.insert(from);
+  };
+  op->walk([&](Operation *inner) { llvm::for_each(inner->getOperands(), add); });
+  return needed;
 }
 
 void Plan::planWhole(Operation *op) {
@@ -286,13 +325,20 @@ void Plan::chooseFold(Operation *op, int axis, OpPlan &plan) {
     int f = rule.majorFactor(dims[d]);
     if (!fits(f, from.dims[d].steps) || (steps && steps != from.dims[d].steps))
       continue;
+    // A fold cannot wait for its own end.
+    int other = foldOf(operand.getDefiningOp());
+    if (contains(neededFolds(op, other), other) ||
+        (fold >= 0 && fold != other &&
+         (contains(folds[fold].needs, other) || contains(folds[other].needs, fold))))
+      continue;
     factor = f;
     steps = from.dims[d].steps;
-    int other = foldOf(operand.getDefiningOp());
-    if (fold < 0)
+    if (fold < 0) {
       fold = other;
-    else
-      folds[findFold(other)].parent = findFold(fold);
+    } else if (fold != other) {
+      folds[other].parent = fold;
+      folds[fold].needs.insert(folds[other].needs.begin(), folds[other].needs.end());
+    }
   }
   // A contraction of sharded tokens and a weight that the strategy folds over
   // the same axis begins one.
@@ -325,7 +371,7 @@ void Plan::chooseFold(Operation *op, int axis, OpPlan &plan) {
   plan.assignment[factor].steps = steps;
   if (fold < 0) {
     fold = folds.size();
-    folds.push_back({axis, steps, fold});
+    folds.push_back({axis, steps, fold, {}});
   }
   plan.fold = fold;
 }

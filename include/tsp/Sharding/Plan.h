@@ -60,6 +60,8 @@ private:
     int axis;
     int64_t steps;
     int parent;
+    /// Folds that must have ended before this one may begin.
+    llvm::SmallDenseSet<int> needs;
   };
 
   void planBlock(mlir::Block &block);
@@ -81,6 +83,10 @@ private:
   /// small: a strategy that shards them means the memory too.
   int64_t weightPenalty(mlir::Value value, int axis, const Placement &to) const;
   int findFold(int fold) const;
+  /// Folds that must have ended before `op` can run, taken as part of `fold`
+  /// (-1: outside of folds).
+  llvm::SmallDenseSet<int> neededFolds(mlir::Operation *op, int fold) const;
+  bool contains(const llvm::SmallDenseSet<int> &set, int fold) const;
   /// A dim without a mark of a fold: what a user outside sees.
   Placement withoutFold(const Placement &placement) const;
   int64_t bytes(mlir::RankedTensorType type, const Placement &placement) const;
@@ -90,6 +96,8 @@ private:
   Seeds &seeds;
   llvm::DenseMap<mlir::Value, Placement> placements;
   llvm::DenseMap<mlir::Operation *, std::unique_ptr<OpPlan>> ops;
+  /// Folds that must have ended before a value is there.
+  llvm::DenseMap<mlir::Value, llvm::SmallDenseSet<int>> needs;
   mutable llvm::SmallVector<Fold> folds;
 };
 
