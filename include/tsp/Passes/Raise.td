@@ -70,4 +70,24 @@ def DecomposeSdpa : Pass<"tsp-decompose-sdpa"> {
   let dependentDialects = ["::tsp::stablehlo::StableHLODialect"];
 }
 
+def ExpandBlocks : Pass<"tsp-expand-blocks", "mlir::ModuleOp"> {
+  let summary = "Turns tsp.attention and tsp.gated_mlp into plain ops.";
+  let description = [{
+    Writes out the formulas of the blocks in `stablehlo` and `tsp.sdpa`. When the
+    module has a mesh, the tokens of inputs and results and the heads or columns of
+    the weights are placed on the block's axis, which is the conflict that the
+    partitioner resolves, as in any other program, by a fold.
+
+    ```
+    %y = tsp.gated_mlp %x, %wg, %wu, %wd over "t" ..
+    // becomes
+    %xp = tsp.place %x in <[#tsp.dim<[]>, #tsp.dim<["t"]>, #tsp.dim<[]>]> ..
+    %gp = tsp.place %wg in <[#tsp.dim<[]>, #tsp.dim<["t"]>]> ..
+    %g = stablehlo.dot_general %xp, %gp, contracting_dims = [2] x [0] ..
+    ```
+  }];
+  let dependentDialects = ["::tsp::TspDialect", "::tsp::stablehlo::StableHLODialect",
+                           "::tsp::chlo::CHLODialect"];
+}
+
 #endif // TSP_PASSES_RAISE_TD

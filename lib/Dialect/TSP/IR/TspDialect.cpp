@@ -27,16 +27,108 @@ LogicalResult MeshAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                ArrayRef<StringAttr> axes,
                                ArrayRef<int64_t> sizes) {
   if (axes.size() != sizes.size())
-    return emitError() << "expected a size for each of " << axes.size()
-                       << " mesh axes, found " << sizes.size();
+    return emitError() << "(mesh_c1) expected a size for each of "
+                       << axes.size() << " mesh axes, found " << sizes.size();
   llvm::SmallDenseSet<StringAttr> seen;
   for (auto [axis, size] : llvm::zip(axes, sizes)) {
     if (size < 1)
-      return emitError() << "expected mesh axis " << axis
+      return emitError() << "(mesh_c1) expected mesh axis " << axis
                          << " to have a size of at least 1, found " << size;
     if (!seen.insert(axis).second)
-      return emitError() << "mesh axis " << axis << " is given twice";
+      return emitError() << "(mesh_c2) mesh axis " << axis << " is given twice";
   }
+  return success();
+}
+
+LogicalResult DimAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                              ArrayRef<StringAttr> axes, int64_t unit,
+                              Layout layout, StringAttr fold, int64_t steps) {
+  llvm::SmallDenseSet<StringAttr> seen;
+  for (StringAttr axis : axes)
+    if (!seen.insert(axis).second)
+      return emitError() << "(dim_c1) axis " << axis << " is given twice";
+  if (unit < 1)
+    return emitError() << "(dim_c1) expected a unit of at least 1, found "
+                       << unit;
+  if (fold ? steps < 1 : steps != 0)
+    return emitError() << "(dim_c2) expected "
+                       << (fold ? "steps of a fold" : "no steps without a fold")
+                       << ", found " << steps;
+  return success();
+}
+
+Attribute DimAttr::parse(AsmParser &parser, Type) {
+  SmallVector<StringAttr> axes;
+  int64_t unit = 1, steps = 0;
+  Layout layout = Layout::Contiguous;
+  StringAttr fold;
+  auto parseField = [&]() -> ParseResult {
+    StringRef name;
+    SMLoc loc = parser.getCurrentLocation();
+    if (parser.parseKeyword(&name) || parser.parseEqual())
+      return failure();
+    if (name == "unit")
+      return parser.parseInteger(unit);
+    if (name == "steps")
+      return parser.parseInteger(steps);
+    if (name == "fold")
+      return parser.parseAttribute(fold);
+    if (name != "layout")
+      return parser.emitError(loc,
+                              "expected unit, layout, fold or steps, found '")
+             << name << "'";
+    FailureOr<Layout> parsed = FieldParser<Layout>::parse(parser);
+    if (failed(parsed))
+      return failure();
+    layout = *parsed;
+    return success();
+  };
+  if (parser.parseLess() ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&]() {
+        return parser.parseAttribute(axes.emplace_back());
+      }))
+    return {};
+  while (succeeded(parser.parseOptionalComma()))
+    if (parseField())
+      return {};
+  if (parser.parseGreater())
+    return {};
+  return parser.getChecked<DimAttr>(parser.getContext(), axes, unit, layout,
+                                    fold, steps);
+}
+
+void DimAttr::print(AsmPrinter &printer) const {
+  printer << "<[";
+  llvm::interleaveComma(getAxes(), printer,
+                        [&](StringAttr axis) { printer << axis; });
+  printer << ']';
+  if (getUnit() != 1)
+    printer << ", unit = " << getUnit();
+  if (getLayout() != Layout::Contiguous)
+    printer << ", layout = " << stringifyLayout(getLayout());
+  if (getFold())
+    printer << ", fold = " << getFold() << ", steps = " << getSteps();
+  printer << '>';
+}
+
+LogicalResult
+PlacementAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                      ArrayRef<DimAttr> dims, ArrayRef<StringAttr> partial,
+                      CombineKind) {
+  llvm::SmallDenseSet<StringAttr> seen;
+  auto use = [&](StringAttr axis) -> LogicalResult {
+    if (seen.insert(axis).second)
+      return success();
+    return emitError() << "(placement_c1) axis " << axis << " is used twice";
+  };
+  // The axis of a fold may shard another dim: that is what it resolves.
+  for (DimAttr dim : dims)
+    for (StringAttr axis : dim.getAxes())
+      if (failed(use(axis)))
+        return failure();
+  for (StringAttr axis : partial)
+    if (failed(use(axis)))
+      return failure();
   return success();
 }
 

@@ -91,6 +91,10 @@ def Tsp_MeshAttr : AttrDef<Tsp_Dialect, "Mesh"> {
   let summary = "Named axes of the mesh of ranks, major to minor.";
   let description = [{
     Set on the module as `tsp.mesh`. Rank number = row-major coordinate.
+
+    Constraints: (mesh_c1) each axis has a size, of at least 1. (mesh_c2) no axis is
+    given twice.
+
     Example: `#tsp.mesh<["d", "t"] sizes [2, 4]>` has 8 ranks.
   }];
   let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$axes,
@@ -115,6 +119,10 @@ def Tsp_DimAttr : AttrDef<Tsp_Dialect, "Dim"> {
     unit that chunks are a multiple of (see `#tsp.layout`).
     A dim with `fold` is folded over that axis: a value inside the body of the
     fold holds one of `steps` equal parts.
+
+    Constraints: (dim_c1) no axis is given twice; unit is at least 1. (dim_c2) a
+    fold has steps, and only a fold.
+
     Example: `#tsp.dim<["t"]>`, `#tsp.dim<["t"], unit = 64>`,
     `#tsp.dim<[], fold = "t", steps = 4>`,
     `#tsp.dim<["t"], layout = zigzag>`, `#tsp.dim<[]>`.
@@ -125,10 +133,8 @@ def Tsp_DimAttr : AttrDef<Tsp_Dialect, "Dim"> {
       DefaultValuedParameter<"::tsp::Layout", "::tsp::Layout::Contiguous">:$layout,
       OptionalParameter<"::mlir::StringAttr">:$fold,
       DefaultValuedParameter<"int64_t", "0">:$steps);
-  let assemblyFormat = [{
-    `<` `[` (`]`) : ($axes^ `]`)? (`,` `unit` `=` $unit^)? (`,` `layout` `=` $layout^)?
-    (`,` `fold` `=` $fold^)? (`,` `steps` `=` $steps^)? `>`
-  }];
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     bool isSharded() const { return !getAxes().empty(); }
   }];
@@ -141,6 +147,10 @@ def Tsp_PlacementAttr : AttrDef<Tsp_Dialect, "Placement"> {
     One `#tsp.dim` for each dim. On each axis of `partial` the value of a rank
     is a summand (by `combine`) of the true value; on every other axis that no
     dim uses it is replicated.
+
+    Constraints: (placement_c1) no axis is used twice by dims and partials (a dim
+    may be folded over an axis that shards another one).
+
     Example: `#tsp.placement<[#tsp.dim<[]>, #tsp.dim<["t"]>]>`,
     `#tsp.placement<[#tsp.dim<[]>], partial = ["t"], combine = sum>`.
   }];
@@ -152,6 +162,7 @@ def Tsp_PlacementAttr : AttrDef<Tsp_Dialect, "Placement"> {
     `<` `[` (`]`) : ($dims^ `]`)? (`,` `partial` `=` `[` $partial^ `]`)?
     (`,` `combine` `=` $combine^)? `>`
   }];
+  let genVerifyDecl = 1;
 }
 
 def Tsp_ConcatAttr : AttrDef<Tsp_Dialect, "Concat"> {

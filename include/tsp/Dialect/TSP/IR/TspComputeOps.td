@@ -49,9 +49,16 @@ def Tsp_SdpaOp : Tsp_Op<"sdpa", [Pure, AttrSizedOperandSegments]> {
     lse [B,Sq,Hq]; bias and mask [B|1,Hq|1,Sq|1,Skv]; positions and segments
     integers, [S] or [B,S].
 
-    Constraints: (sdpa_c1) Hkv divides Hq. (sdpa_c2) causal or window need both
-    positions; a side of positions or segments never stands alone. (sdpa_c3) S of
-    positions and segments is that of their side.
+    Constraints:
+    - (sdpa_c1) Hkv divides Hq.
+    - (sdpa_c2) causal or window need both positions; a side of positions or
+      segments never stands alone.
+    - (sdpa_c3) q, k, v have the shapes above and one float type.
+    - (sdpa_c4) o and lse have the shapes above; o is of floats, lse of f32 (f64
+      for f64).
+    - (sdpa_c5) bias is of floats, mask of i1, both of the shape above.
+    - (sdpa_c6) positions and segments have the shapes above.
+    - (sdpa_c7) window is at least 1, softcap over 0.
 
     Made by raising; lives until kernels are made.
 
@@ -87,7 +94,9 @@ def Tsp_PlaceOp : Tsp_Op<"place", [Pure, SameOperandsAndResultType]> {
     `sdy.sharding_constraint` does, from which import makes it. Gone after the
     partitioner, which writes the communication that it takes.
 
-    Example: `%y = tsp.place %x in #tsp.placement<[#tsp.dim<["t"]>]> : tensor<8xf32>`
+    Constraints: (place_c1) the placement has an entry for each dim.
+
+    Example: `%y = tsp.place %x in <[#tsp.dim<["t"]>]> : tensor<8xf32>`
   }];
   let arguments = (ins AnyRankedTensor:$input, Tsp_PlacementAttr:$placement);
   let results = (outs AnyRankedTensor:$result);

@@ -29,13 +29,30 @@ def Tsp_FoldOp : Tsp_Op<"fold", [RecursiveMemoryEffects,
     Under schedule `ring`, rank r runs part (r - i) mod D at step i; the block
     argument is the part number, so bodies need not know the schedule.
 
-    Constraints: (fold_c1) parts, part_dims, part_sizes, part_starts and
-    part_totals have equal counts. (fold_c2) under `ring` each part is one
-    chunk a step (part_sizes[p] D = part_totals[p], steps = D, starts 0) and the
-    body holds no collective over `axis`. (fold_c3) yielded types fit the
-    results.
+    Constraints:
+    - (fold_c1) parts, part_dims, part_sizes, part_starts and part_totals have
+      equal counts.
+    - (fold_c2) under `ring` each part is one chunk a step (part_sizes[p] D =
+      part_totals[p], steps = D, starts 0) and the body holds no collective over
+      `axis`.
+    - (fold_c3) each result has a combine and a yielded value that fits it.
+    - (fold_c4) there is at least one step; prefetch is not negative.
+    - (fold_c5) the block arguments are a tensor<i32> and the parts of one step.
+    - (fold_c6) the intervals of all steps lie inside the part.
 
     Made by the partitioner; gone after the schedule phase.
+
+    ```
+    %y = tsp.fold(%wg, %wd) attributes {axis = "t", steps = 4 : i64,
+        part_dims = array<i64: 1, 0>, part_sizes = array<i64: 3, 3>,
+        part_starts = array<i64: 0, 0>, part_totals = array<i64: 12, 12>,
+        combines = [#tsp.combine<sum>]}
+        : (tensor<6x3xf32>, tensor<3x6xf32>) -> tensor<2x6xf32> {
+    ^bb0(%g: tensor<i32>, %a: tensor<6x3xf32>, %b: tensor<3x6xf32>):
+      ...
+      tsp.yield %z : tensor<2x6xf32>
+    }
+    ```
   }];
   let arguments = (ins Variadic<AnyRankedTensor>:$parts, StrAttr:$axis,
       I64Attr:$steps, DenseI64ArrayAttr:$part_dims, DenseI64ArrayAttr:$part_sizes,
@@ -59,7 +76,8 @@ def Tsp_FoldLoopOp : Tsp_Op<"fold_loop", [RecursiveMemoryEffects, AttrSizedOpera
     next values. `prefetch` n keeps n parts in flight beside the one in use:
     n + 1 buffers a part.
 
-    Constraints: (fold_loop_c1) as fold_c1 and fold_c2. (fold_loop_c2) inits,
+    Constraints: (fold_loop_c1) as fold_c1, fold_c2 and fold_c4 to fold_c6, but for
+    the carried values behind the parts. (fold_loop_c2) inits,
     block arguments, yielded values and results have equal types.
 
     Made by the schedule phase; lives until host code is made.
@@ -81,6 +99,12 @@ def Tsp_FoldLoopOp : Tsp_Op<"fold_loop", [RecursiveMemoryEffects, AttrSizedOpera
 def Tsp_YieldOp : Tsp_Op<"yield", [Pure, Terminator, ReturnLike,
     ParentOneOf<["::tsp::FoldOp", "::tsp::FoldLoopOp"]>]> {
   let summary = "Ends the body of a fold.";
+  let description = [{
+    Gives what a step adds to the results of `tsp.fold`, or the next values of
+    those that `tsp.fold_loop` carries.
+
+    Example: `tsp.yield %z : tensor<2x6xf32>`
+  }];
   let arguments = (ins Variadic<AnyRankedTensor>:$values);
   let builders = [OpBuilder<(ins), [{ }]>];
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";

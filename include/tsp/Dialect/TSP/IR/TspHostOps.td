@@ -19,6 +19,9 @@ def Tsp_LaunchOp : Tsp_Op<"launch", [Pure,
     result) names the argument whose buffer the result may share, or -1; with
     `tsp.must_tie` it must share it.
 
+    Constraints: (launch_c1) the kernel exists and has `tsp.kernel`. (launch_c2) it
+    takes and gives the types of the launch, as long as it works on tensors.
+
     Example: `%c = tsp.launch @matmul_0(%a, %b) : (tensor<2x3xf32>,
     tensor<3x4xf32>) -> tensor<2x4xf32>`
   }];

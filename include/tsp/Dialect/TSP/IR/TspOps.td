@@ -8,6 +8,7 @@
 #ifndef TSP_OPS_TD
 #define TSP_OPS_TD
 
+include "tsp/Dialect/TSP/IR/TspBlockOps.td"
 include "tsp/Dialect/TSP/IR/TspComputeOps.td"
 include "tsp/Dialect/TSP/IR/TspCollectiveOps.td"
 include "tsp/Dialect/TSP/IR/TspFoldOps.td"
