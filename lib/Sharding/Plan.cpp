@@ -303,11 +303,28 @@ void Plan::planOp(Operation *op) {
   ops[op] = std::move(plan);
 }
 
+/// A dim can be split only along its major factor: a minor one must be whole.
+static bool isExpressible(const ShardingRule &rule, const ShardingRule::ValueFactors &value,
+                          const Assignment &assignment) {
+  for (const auto &dim : value)
+    for (int f : dim)
+      if (f != rule.majorFactor(dim) && !assignment[f].isWhole())
+        return false;
+  return true;
+}
+
 void Plan::chooseFold(Operation *op, int axis, OpPlan &plan) {
   const ShardingRule &rule = plan.rule;
   int factor = -1;
   int64_t steps = 0;
   auto fits = [&](int f, int64_t count) {
+    Assignment folded = plan.assignment;
+    if (f >= 0)
+      folded[f].fold = axis;
+    for (const auto &list : {rule.operands, rule.results})
+      for (const auto &dims : list)
+        if (!isExpressible(rule, dims, folded))
+          return false;
     return f >= 0 && rule.factors[f].size % count == 0 && plan.assignment[f].isWhole() &&
            (rule.factors[f].kind == FactorKind::Parallel ||
             rule.factors[f].kind == FactorKind::Reduce) &&
@@ -417,10 +434,12 @@ void Plan::chooseAxis(Operation *op, int axis, OpPlan &plan) {
     return;
   candidates.push_back({-1, 0, false});
 
-  // A factor may sit in several dims of one value only once sharded.
+  // An axis shards one dim of a value at most.
   auto isLegal = [&](const Assignment &assignment) {
     for (const auto &list : {rule.operands, rule.results})
       for (const auto &dims : list) {
+        if (!isExpressible(rule, dims, assignment))
+          return false;
         Placement placement = placementOf(rule, dims, assignment);
         int uses = 0;
         for (const DimShard &dim : placement.dims)

@@ -126,3 +126,22 @@ func.func public @decode(%x: tensor<1x1x6xf32> {tsp.kind = "input"}, %p: tensor<
   return %y, %kc : tensor<1x1x6xf32>, tensor<1x16x3x4xf32>
 }
 }
+
+// -----
+
+// A dim can be split only along its major class: tokens that a reshape puts
+// behind the batch are gathered first.
+
+// TSP-LABEL: func.func public @flattened(
+// TSP-SAME: tensor<2x5x6xf32>
+// TSP: tsp.sdpa
+// TSP: %[[X:.*]] = tsp.all_gather %{{.*}} {axis = "t", dim = 1 : i64, total = 17 : i64} : (tensor<2x5x2x3xf32>) -> tensor<2x17x2x3xf32>
+// TSP: stablehlo.reshape %[[X]] : (tensor<2x17x2x3xf32>) -> tensor<34x6xf32>
+module attributes {tsp.mesh = #tsp.mesh<["t"] sizes [4]>} {
+func.func public @flattened(%x: tensor<2x17x6xf32> {tsp.kind = "input"}, %w: tensor<6x6xf32> {tsp.kind = "input"}) -> tensor<34x6xf32> {
+  %q = stablehlo.reshape %x : (tensor<2x17x6xf32>) -> tensor<2x17x2x3xf32>
+  %o, %l = tsp.sdpa %q, %q, %q {scale = 0.5} : (tensor<2x17x2x3xf32>, tensor<2x17x2x3xf32>, tensor<2x17x2x3xf32>) -> (tensor<2x17x2x3xf32>, tensor<2x17x2xf32>)
+  %f = stablehlo.reshape %o : (tensor<2x17x2x3xf32>) -> tensor<34x6xf32>
+  return %f : tensor<34x6xf32>
+}
+}
