@@ -36,3 +36,11 @@ void CHLODialect::initialize() {
       >();
   addInterfaces<ChloInliner>();
 }
+
+Operation *CHLODialect::materializeConstant(OpBuilder &builder, Attribute value,
+                                            Type type, Location loc) {
+  auto elements = dyn_cast<ElementsAttr>(value);
+  if (!elements || elements.getType() != type)
+    return nullptr;
+  return stablehlo::ConstantOp::create(builder, loc, elements);
+}

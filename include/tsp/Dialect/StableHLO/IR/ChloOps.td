@@ -13,6 +13,8 @@ include "tsp/Dialect/StableHLO/IR/StableHLOBase.td"
 def CHLO_Dialect : Dialect {
   let name = "chlo";
   let cppNamespace = "::tsp::chlo";
+  let dependentDialects = ["::tsp::stablehlo::StableHLODialect"];
+  let hasConstantMaterializer = 1;
   let summary = "Functions that JAX leaves undecomposed in its exports.";
   let description = [{
     Client HLO: functions above StableHLO. Import rewrites those that have a
@@ -61,6 +63,7 @@ def CHLO_ConstantLikeOp
   let summary = "one value in the operand's shape; rewritten to a constant";
   let arguments = (ins StableHLO_Tensor:$operand, TypedAttrInterface:$value);
   let results = (outs StableHLO_Tensor:$result);
+  let hasFolder = 1;
 }
 
 def CHLO_TopKOp : Op<CHLO_Dialect, "top_k", [Pure]> {
@@ -75,6 +78,7 @@ def CHLO_TopKOp : Op<CHLO_Dialect, "top_k", [Pure]> {
     `(` $operand `,` `k` `=` $k `)` attr-dict `:` type($operand)
     `->` `(` type($values) `,` type($indices) `)`
   }];
+  let hasVerifier = 1;
 }
 
 #endif // TSP_CHLO_OPS_TD

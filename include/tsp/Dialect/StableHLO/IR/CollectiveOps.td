@@ -14,6 +14,7 @@ include "tsp/Dialect/StableHLO/IR/StableHLOAttrs.td"
 /// inside manual_computation; `replica_groups` holds a row per group.
 class StableHLO_Collective<string mnemonic, list<Trait> traits = []>
     : StableHLO_Op<mnemonic, traits> {
+  let hasVerifier = 1;
 }
 
 class StableHLO_IndexOfDevice<string mnemonic, string text>
@@ -35,6 +36,7 @@ def StableHLO_AllReduceOp : StableHLO_Collective<"all_reduce",
                        OptionalAttr<StableHLO_ChannelHandleAttr>:$channel_handle,
                        UnitAttr:$use_global_device_ids);
   let results = (outs Variadic<StableHLO_Tensor>);
+  let hasRegionVerifier = 1;
   let regions = (region SizedRegion<1>:$computation);
 }
 
@@ -55,6 +57,7 @@ def StableHLO_ReduceScatterOp : StableHLO_Collective<"reduce_scatter",
                        OptionalAttr<StableHLO_ChannelHandleAttr>:$channel_handle,
                        UnitAttr:$use_global_device_ids);
   let results = (outs StableHLO_Tensor:$result);
+  let hasRegionVerifier = 1;
   let regions = (region SizedRegion<1>:$computation);
 }
 

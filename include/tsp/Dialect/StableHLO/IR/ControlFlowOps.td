@@ -22,6 +22,7 @@ def StableHLO_ReturnOp : StableHLO_Op<"return", [Pure, Terminator, ReturnLike]> 
 class StableHLO_RegionOp<string mnemonic, list<Trait> traits = []>
     : StableHLO_Op<mnemonic, !listconcat([SingleBlock, RecursiveMemoryEffects],
                                          traits)> {
+  let hasRegionVerifier = 1;
 }
 
 def StableHLO_WhileOp : StableHLO_RegionOp<"while",
@@ -39,6 +40,8 @@ def StableHLO_WhileOp : StableHLO_RegionOp<"while",
   let results = (outs Variadic<StableHLO_Tensor>);
   let regions = (region SizedRegion<1>:$cond, SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasCanonicalizeMethod = 1;
 }
 
 def StableHLO_CaseOp : StableHLO_RegionOp<"case"> {
@@ -49,6 +52,8 @@ def StableHLO_CaseOp : StableHLO_RegionOp<"case"> {
   let arguments = (ins 0DTensorOf<[I32]>:$index);
   let results = (outs Variadic<StableHLO_Tensor>);
   let regions = (region VariadicRegion<SizedRegion<1>>:$branches);
+  let hasVerifier = 1;
+  let hasCanonicalizeMethod = 1;
 }
 
 def StableHLO_IfOp : StableHLO_RegionOp<"if"> {
@@ -57,6 +62,7 @@ def StableHLO_IfOp : StableHLO_RegionOp<"if"> {
   let arguments = (ins 0DTensorOf<[I1]>:$pred);
   let results = (outs Variadic<StableHLO_Tensor>);
   let regions = (region SizedRegion<1>:$true_branch, SizedRegion<1>:$false_branch);
+  let hasCanonicalizeMethod = 1;
 }
 
 def StableHLO_OptimizationBarrierOp : StableHLO_Op<"optimization_barrier", [Pure]> {
@@ -69,6 +75,7 @@ def StableHLO_OptimizationBarrierOp : StableHLO_Op<"optimization_barrier", [Pure
   let assemblyFormat = [{
     attr-dict ($operand^ `:` custom<PairwiseTypes>(type($operand), type($result))):(`(` `)`)?
   }];
+  let hasVerifier = 1;
 }
 
 def StableHLO_CompositeOp : StableHLO_Op<"composite",
@@ -118,6 +125,7 @@ def StableHLO_RngBitGeneratorOp : StableHLO_Op<"rng_bit_generator", [Pure]> {
     $initial_state `,` `algorithm` `=` `` $rng_algorithm attr-dict
     `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
 }
 
 def StableHLO_RngOp : StableHLO_Op<"rng"> {

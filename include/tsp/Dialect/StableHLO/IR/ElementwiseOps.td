@@ -23,6 +23,7 @@ class StableHLO_Unary<string mnemonic, TypeConstraint type, string text>
   let assemblyFormat = [{
     $operand attr-dict `:` custom<SameTypes>(type($operand), type($result))
   }];
+  let hasFolder = 1;
 }
 
 def StableHLO_AbsOp : StableHLO_Unary<"abs", StableHLO_NumberTensor, "|x|">;
@@ -80,6 +81,7 @@ class StableHLO_Cast<string mnemonic, TypeConstraint from, TypeConstraint to,
   let assemblyFormat = [{
     $operand attr-dict `:` custom<SameTypes>(type($operand), type($result))
   }];
+  let hasFolder = 1;
 }
 
 def StableHLO_ConvertOp : StableHLO_Cast<"convert", StableHLO_Tensor,
@@ -102,6 +104,8 @@ def StableHLO_BitcastConvertOp : StableHLO_PureOp<"bitcast_convert"> {
   let assemblyFormat = [{
     $operand attr-dict `:` functional-type(operands, results)
   }];
+  let hasFolder = 1;
+  let hasVerifier = 1;
 }
 
 def StableHLO_ReducePrecisionOp
@@ -115,6 +119,7 @@ def StableHLO_ReducePrecisionOp
     $operand `,` `format` `=` custom<ExponentMantissa>($exponent_bits, $mantissa_bits)
     attr-dict `:` custom<SameTypes>(type($operand), type($output))
   }];
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -133,6 +138,7 @@ class StableHLO_Binary<string mnemonic, TypeConstraint type, string text,
     $lhs `,` $rhs attr-dict
     `:` custom<SameTypes>(type($lhs), type($rhs), type($result))
   }];
+  let hasFolder = 1;
 }
 
 def StableHLO_AddOp : StableHLO_Binary<"add", StableHLO_Tensor,
@@ -148,7 +154,9 @@ def StableHLO_DivOp : StableHLO_Binary<"divide", StableHLO_NumberTensor,
     "a / b; integers round toward 0">;
 def StableHLO_RemOp : StableHLO_Binary<"remainder", StableHLO_NumberTensor,
     "a - b * trunc(a / b), the sign of a">;
-def StableHLO_PowOp : StableHLO_Binary<"power", StableHLO_NumberTensor, "a ^ b">;
+def StableHLO_PowOp : StableHLO_Binary<"power", StableHLO_NumberTensor, "a ^ b"> {
+  let hasCanonicalizeMethod = 1;
+}
 def StableHLO_Atan2Op : StableHLO_Binary<"atan2", StableHLO_FloatTensor,
     "angle of the point (b, a)">;
 
@@ -192,6 +200,8 @@ def StableHLO_CompareOp
   }];
   let builders = [OpBuilder<(ins "::mlir::Value":$lhs, "::mlir::Value":$rhs,
                                  "ComparisonDirection":$direction)>];
+  let hasFolder = 1;
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -212,6 +222,9 @@ def StableHLO_SelectOp : StableHLO_PureOp<"select",
     $pred `,` $on_true `,` $on_false attr-dict
     `:` custom<SelectTypes>(type($pred), type($on_true), type($on_false), type($result))
   }];
+  let hasFolder = 1;
+  let hasCanonicalizeMethod = 1;
+  let hasVerifier = 1;
 }
 
 def StableHLO_ClampOp : StableHLO_PureOp<"clamp", [AllTypesMatch<["operand", "result"]>]> {
@@ -227,6 +240,9 @@ def StableHLO_ClampOp : StableHLO_PureOp<"clamp", [AllTypesMatch<["operand", "re
     $min `,` $operand `,` $max attr-dict
     `:` custom<SameTypes>(type($min), type($operand), type($max), type($result))
   }];
+  let hasFolder = 1;
+  let hasCanonicalizeMethod = 1;
+  let hasVerifier = 1;
 }
 
 #endif // TSP_STABLEHLO_ELEMENTWISE_OPS_TD

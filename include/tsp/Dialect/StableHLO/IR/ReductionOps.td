@@ -30,6 +30,7 @@ def StableHLO_DotGeneralOp : StableHLO_PureOp<"dot_general"> {
     `` custom<PrecisionAndAlgorithm>($precision_config, $algorithm)
     attr-dict `:` functional-type(operands, results)
   }];
+  let hasVerifier = 1;
 }
 
 def StableHLO_DotOp : StableHLO_PureOp<"dot"> {
@@ -41,6 +42,8 @@ def StableHLO_DotOp : StableHLO_PureOp<"dot"> {
     $lhs `,` $rhs `` custom<Precision>($precision_config)
     attr-dict `:` functional-type(operands, results)
   }];
+  let hasCanonicalizeMethod = 1;
+  let hasVerifier = 1;
 }
 
 /// An op with a body that is a function of elements: it sees nothing of its
@@ -48,6 +51,8 @@ def StableHLO_DotOp : StableHLO_PureOp<"dot"> {
 class StableHLO_BodyOp<string mnemonic, list<Trait> traits = []>
     : StableHLO_Op<mnemonic, !listconcat([IsolatedFromAbove, SingleBlock,
           RecursiveMemoryEffects, RecursivelySpeculatable], traits)> {
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def StableHLO_ReduceOp : StableHLO_BodyOp<"reduce", [SameVariadicOperandSize]> {
@@ -67,6 +72,7 @@ def StableHLO_ReduceOp : StableHLO_BodyOp<"reduce", [SameVariadicOperandSize]> {
                    "::llvm::ArrayRef<int64_t>":$dimensions)>
   ];
   let hasCustomAssemblyFormat = 1;
+  let hasCanonicalizeMethod = 1;
 }
 
 def StableHLO_ReduceWindowOp

@@ -13,6 +13,7 @@ include "mlir/IR/OpAsmInterface.td"
 
 class StableHLO_ShapeOp<string mnemonic, list<Trait> traits = []>
     : StableHLO_PureOp<mnemonic, traits> {
+  let hasVerifier = 1;
 }
 
 def StableHLO_ConstantOp : StableHLO_PureOp<"constant",
@@ -40,6 +41,8 @@ def StableHLO_ReshapeOp : StableHLO_ShapeOp<"reshape"> {
   let arguments = (ins StableHLO_Tensor:$operand);
   let results = (outs StableHLO_Tensor:$result);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let hasFolder = 1;
+  let hasCanonicalizeMethod = 1;
 }
 
 def StableHLO_TransposeOp : StableHLO_ShapeOp<"transpose"> {
@@ -50,6 +53,8 @@ def StableHLO_TransposeOp : StableHLO_ShapeOp<"transpose"> {
     $operand `,` `dims` `=` $permutation attr-dict
     `:` functional-type(operands, results)
   }];
+  let hasFolder = 1;
+  let hasCanonicalizeMethod = 1;
 }
 
 def StableHLO_BroadcastInDimOp : StableHLO_ShapeOp<"broadcast_in_dim"> {
@@ -65,6 +70,8 @@ def StableHLO_BroadcastInDimOp : StableHLO_ShapeOp<"broadcast_in_dim"> {
     $operand `,` `dims` `=` $broadcast_dimensions attr-dict
     `:` functional-type(operands, results)
   }];
+  let hasFolder = 1;
+  let hasCanonicalizeMethod = 1;
 }
 
 def StableHLO_ConcatenateOp : StableHLO_ShapeOp<"concatenate"> {
@@ -74,6 +81,8 @@ def StableHLO_ConcatenateOp : StableHLO_ShapeOp<"concatenate"> {
   let assemblyFormat = [{
     custom<OperandsThenComma>($inputs) `dim` `=` $dimension attr-dict `:` functional-type(operands, results)
   }];
+  let hasFolder = 1;
+  let hasCanonicalizeMethod = 1;
 }
 
 def StableHLO_SliceOp : StableHLO_ShapeOp<"slice"> {
@@ -88,6 +97,8 @@ def StableHLO_SliceOp : StableHLO_ShapeOp<"slice"> {
     $operand custom<SliceRanges>($start_indices, $limit_indices, $strides)
     attr-dict `:` functional-type(operands, results)
   }];
+  let hasFolder = 1;
+  let hasCanonicalizeMethod = 1;
 }
 
 def StableHLO_PadOp : StableHLO_ShapeOp<"pad"> {
@@ -105,6 +116,7 @@ def StableHLO_PadOp : StableHLO_ShapeOp<"pad"> {
     `,` `high` `=` $edge_padding_high `,` `interior` `=` $interior_padding
     attr-dict `:` functional-type(operands, results)
   }];
+  let hasFolder = 1;
 }
 
 def StableHLO_ReverseOp : StableHLO_ShapeOp<"reverse", [SameOperandsAndResultType]> {
@@ -115,6 +127,7 @@ def StableHLO_ReverseOp : StableHLO_ShapeOp<"reverse", [SameOperandsAndResultTyp
     $operand `,` `dims` `=` $dimensions attr-dict
     `:` custom<SameTypes>(type($operand), type($result))
   }];
+  let hasFolder = 1;
 }
 
 def StableHLO_DynamicSliceOp : StableHLO_ShapeOp<"dynamic_slice"> {
@@ -130,6 +143,8 @@ def StableHLO_DynamicSliceOp : StableHLO_ShapeOp<"dynamic_slice"> {
     $operand `,` custom<OperandsThenComma>($start_indices) `sizes` `=` $slice_sizes attr-dict
     `:` functional-type(operands, results)
   }];
+  let hasFolder = 1;
+  let hasCanonicalizeMethod = 1;
 }
 
 def StableHLO_DynamicUpdateSliceOp
@@ -142,6 +157,7 @@ def StableHLO_DynamicUpdateSliceOp
                        Variadic<StableHLO_ScalarInt>:$start_indices);
   let results = (outs StableHLO_Tensor:$result);
   let assemblyFormat = "operands attr-dict `:` functional-type(operands, results)";
+  let hasFolder = 1;
 }
 
 def StableHLO_GatherOp : StableHLO_ShapeOp<"gather"> {
@@ -168,6 +184,8 @@ def StableHLO_GetDimensionSizeOp : StableHLO_PureOp<"get_dimension_size"> {
   let assemblyFormat = [{
     $operand `,` `dim` `=` $dimension attr-dict `:` functional-type(operands, results)
   }];
+  let hasFolder = 1;
+  let hasVerifier = 1;
 }
 
 def StableHLO_DynamicBroadcastInDimOp : StableHLO_PureOp<"dynamic_broadcast_in_dim"> {
