@@ -10,8 +10,8 @@
 #include "tsp/Frontend/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace tsp {
 #define GEN_PASS_DEF_REFUSEUNSUPPORTED
@@ -21,8 +21,8 @@ namespace tsp {
 using namespace mlir;
 using namespace tsp;
 
-/// Errors that are reported before the pass gives up.
-static constexpr int kMaxErrors = 10;
+/// Places named in notes, beside the one of the error.
+static constexpr int kMaxNotes = 9;
 
 /// Why a type cannot be compiled, or "".
 static std::string getRefusal(Type type) {
@@ -121,43 +121,67 @@ static std::string getRefusal(Operation *op) {
 }
 
 namespace {
+/// One error; what else is refused follows in its notes.
+class Refusals {
+public:
+  void add(Location loc, const Twine &message) {
+    if (!error)
+      error.emplace(mlir::emitError(loc) << message);
+    else if (numNotes++ < kMaxNotes)
+      error->attachNote(loc) << "also: " << message;
+  }
+  bool any() const { return error.has_value(); }
+
+private:
+  std::optional<InFlightDiagnostic> error;
+  int numNotes = 0;
+};
+
 struct RefuseUnsupported : tsp::impl::RefuseUnsupportedBase<RefuseUnsupported> {
   void runOnOperation() override {
-    int errors = 0;
-    auto report = [&](InFlightDiagnostic diag) {
-      diag.report();
-      return ++errors < kMaxErrors ? WalkResult::advance()
-                                   : WalkResult::interrupt();
-    };
-    getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) -> WalkResult {
-      if (std::string reason = getRefusal(op); !reason.empty())
-        return report(op->emitOpError("is not supported: ") << reason);
+    Refusals refusals;
+    getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (auto function = dyn_cast<func::FuncOp>(op))
-        for (auto [index, type] : llvm::enumerate(function.getArgumentTypes()))
-          if (std::string reason = getRefusal(type); !reason.empty())
-            return report(mlir::emitError(getLocOfArgument(function, index),
-                                          "argument ")
-                          << index << " of @" << function.getName() << ", "
-                          << type << ", is not supported: " << reason);
-      // One error a chain of values: what has a refused operand is a sequel.
-      for (Type type : op->getOperandTypes())
-        if (!getRefusal(type).empty())
-          return WalkResult::advance();
-      for (auto [index, type] : llvm::enumerate(op->getResultTypes()))
-        if (std::string reason = getRefusal(type); !reason.empty())
-          return report(op->emitOpError("result ")
-                        << index << ", " << type << ", is not supported: " << reason);
-      return WalkResult::advance();
+        checkArguments(function, refusals);
+      else
+        checkOp(op, refusals);
     });
-    if (errors)
+    if (refusals.any())
       signalPassFailure();
   }
 
 private:
-  static Location getLocOfArgument(func::FuncOp function, unsigned index) {
-    if (function.isExternal())
-      return function.getLoc();
-    return function.getArgument(index).getLoc();
+  static void checkArguments(func::FuncOp function, Refusals &refusals) {
+    for (auto [index, type] : llvm::enumerate(function.getArgumentTypes())) {
+      std::string reason = getRefusal(type);
+      if (reason.empty())
+        continue;
+      Location loc = function.isExternal() ? function.getLoc()
+                                           : function.getArgument(index).getLoc();
+      std::string text = llvm::formatv("argument {0} of @{1}, {2}, is not "
+                                       "supported: {3}",
+                                       index, function.getName(), type, reason);
+      refusals.add(isa<UnknownLoc>(loc) ? function.getLoc() : loc, text);
+    }
+  }
+
+  static void checkOp(Operation *op, Refusals &refusals) {
+    StringRef name = op->getName().getStringRef();
+    if (std::string reason = getRefusal(op); !reason.empty()) {
+      refusals.add(op->getLoc(), "'" + name + "' is not supported: " + reason);
+      return;
+    }
+    // One entry a chain of values: what has a refused operand is a sequel.
+    for (Type type : op->getOperandTypes())
+      if (!getRefusal(type).empty())
+        return;
+    for (auto [index, type] : llvm::enumerate(op->getResultTypes()))
+      if (std::string reason = getRefusal(type); !reason.empty()) {
+        std::string text = llvm::formatv("result {0} of '{1}', {2}, is not "
+                                         "supported: {3}",
+                                         index, name, type, reason);
+        refusals.add(op->getLoc(), text);
+      }
   }
 };
 } // namespace

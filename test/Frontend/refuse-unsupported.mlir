@@ -9,7 +9,7 @@ func.func public @dynamic(%arg0: tensor<?x6xf32>) -> tensor<?x6xf32> {
 // -----
 
 func.func public @complex(%arg0: tensor<6xf32>) -> tensor<6xf32> {
-  // expected-error @below {{result 0, 'tensor<6xcomplex<f32>>', is not supported: complex numbers are outside the subset; compute with the real and imaginary parts}}
+  // expected-error @below {{result 0 of 'stablehlo.complex', 'tensor<6xcomplex<f32>>', is not supported: complex numbers are outside the subset; compute with the real and imaginary parts}}
   %0 = stablehlo.complex %arg0, %arg0 : tensor<6xcomplex<f32>>
   %1 = stablehlo.real %0 : (tensor<6xcomplex<f32>>) -> tensor<6xf32>
   return %1 : tensor<6xf32>
@@ -54,4 +54,15 @@ func.func public @dialect(%arg0: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error @below {{is not supported: programs contain ops of stablehlo, chlo, sdy and func, not of arith}}
   %0 = arith.negf %arg0 : tensor<4xf32>
   return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func public @several(%arg0: tensor<f32>, %arg1: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %c = stablehlo.constant dense<4> : tensor<1xi64>
+  // expected-error @below {{'stablehlo.rng' is not supported: its state is hidden}}
+  %0 = stablehlo.rng %arg0, %arg0, %c, distribution = NORMAL : (tensor<f32>, tensor<f32>, tensor<1xi64>) -> tensor<4xf32>
+  // expected-note @below {{also: 'chlo.lgamma' is not supported: the function is outside the subset; write it in plain JAX}}
+  %1 = chlo.lgamma %arg1 : tensor<4xf32> -> tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
 }

@@ -74,8 +74,8 @@ def RefuseUnsupported : Pass<"tsp-refuse-unsupported", "mlir::ModuleOp"> {
   let description = [{
     Dims of unknown size, complex numbers, ops known only by name, custom calls,
     random numbers of hidden state, collectives outside `manual_computation`.
-    Each error names the op, the reason and what to do; all are reported before
-    the pass fails.
+    The error names the first op, the reason and what to do; its notes name the
+    others.
   }];
 }
 
