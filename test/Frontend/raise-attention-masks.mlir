@@ -204,13 +204,11 @@ func.func @additive_inf(%arg0: tensor<2x7x6x5xf32>, %arg1: tensor<2x7x6x5xf32>, 
 // CHECK-LABEL: func.func @additive_1e9(
 // CHECK-SAME:  %[[ARG0:[a-z0-9]+]]: {{[^,)]*}}, %[[ARG1:[a-z0-9]+]]: {{[^,)]*}}, %[[ARG2:[a-z0-9]+]]: {{[^,)]*}}, %[[ARG3:[a-z0-9]+]]: {{[^,)]*}}
 // CHECK-NOT: exponential
-// CHECK: %[[V0:.*]] = stablehlo.constant dense<-1.000000e+09> : tensor<f32>
-// CHECK: %[[V1:.*]] = stablehlo.constant dense<0.000000e+00> : tensor<f32>
-// CHECK: %[[V2:.*]] = stablehlo.broadcast_in_dim %[[ARG3]], dims = [0, 3] : (tensor<2x7xi1>) -> tensor<2x1x1x7xi1>
-// CHECK: %[[V3:.*]] = stablehlo.broadcast_in_dim %[[V1]], dims = [] : (tensor<f32>) -> tensor<2x1x1x7xf32>
-// CHECK: %[[V4:.*]] = stablehlo.broadcast_in_dim %[[V0]], dims = [] : (tensor<f32>) -> tensor<2x1x1x7xf32>
-// CHECK: %[[V5:.*]] = stablehlo.select %[[V2]], %[[V3]], %[[V4]] : tensor<2x1x1x7xi1>, tensor<2x1x1x7xf32>
-// CHECK: %[[O:.*]], %{{.*}} = tsp.sdpa %[[ARG0]], %[[ARG1]], %[[ARG2]] bias(%[[V5]] : tensor<2x1x1x7xf32>) {scale = 0.44721359014511108 : f64} : (tensor<2x7x6x5xf32>, tensor<2x7x6x5xf32>, tensor<2x7x6x13xf32>) -> (tensor<2x7x6x13xf32>, tensor<2x7x6xf32>)
+// CHECK: %[[V0:.*]] = stablehlo.constant dense<-1.000000e+09> : tensor<2x1x1x7xf32>
+// CHECK: %[[V1:.*]] = stablehlo.constant dense<0.000000e+00> : tensor<2x1x1x7xf32>
+// CHECK: %[[V2:.*]] = stablehlo.reshape %[[ARG3]] : (tensor<2x7xi1>) -> tensor<2x1x1x7xi1>
+// CHECK: %[[V3:.*]] = stablehlo.select %[[V2]], %[[V1]], %[[V0]] : tensor<2x1x1x7xi1>, tensor<2x1x1x7xf32>
+// CHECK: %[[O:.*]], %{{.*}} = tsp.sdpa %[[ARG0]], %[[ARG1]], %[[ARG2]] bias(%[[V3]] : tensor<2x1x1x7xf32>) {scale = 0.44721359014511108 : f64} : (tensor<2x7x6x5xf32>, tensor<2x7x6x5xf32>, tensor<2x7x6x13xf32>) -> (tensor<2x7x6x13xf32>, tensor<2x7x6xf32>)
 // CHECK: return %[[O]] : tensor<2x7x6x13xf32>
 func.func @additive_1e9(%arg0: tensor<2x7x6x5xf32>, %arg1: tensor<2x7x6x5xf32>, %arg2: tensor<2x7x6x13xf32>, %arg3: tensor<2x7xi1>) -> tensor<2x7x6x13xf32> {
   %cst = stablehlo.constant dense<0xFF800000> : tensor<f32>
@@ -249,23 +247,20 @@ func.func @additive_1e9(%arg0: tensor<2x7x6x5xf32>, %arg1: tensor<2x7x6x5xf32>, 
 // CHECK-LABEL: func.func @prefix_lm(
 // CHECK-SAME:  %[[ARG0:[a-z0-9]+]]: {{[^,)]*}}, %[[ARG1:[a-z0-9]+]]: {{[^,)]*}}, %[[ARG2:[a-z0-9]+]]: {{[^,)]*}}, %[[ARG3:[a-z0-9]+]]: {{[^,)]*}}
 // CHECK-NOT: exponential
-// CHECK: %[[V0:.*]] = stablehlo.add %{{.*}}, %{{.*}} : tensor<7x1xi32>
-// CHECK: %[[V1:.*]] = stablehlo.broadcast_in_dim %{{.*}}, dims = [0, 1] : (tensor<1x7xi32>) -> tensor<7x7xi32>
-// CHECK: %[[V2:.*]] = stablehlo.broadcast_in_dim %[[V0]], dims = [0, 1] : (tensor<7x1xi32>) -> tensor<7x7xi32>
+// CHECK: %[[V0:.*]] = stablehlo.iota dim = 0 : tensor<7xi32>
+// CHECK: %[[V1:.*]] = stablehlo.broadcast_in_dim %[[V0]], dims = [1] : (tensor<7xi32>) -> tensor<7x7xi32>
+// CHECK: %[[V2:.*]] = stablehlo.broadcast_in_dim %[[V0]], dims = [0] : (tensor<7xi32>) -> tensor<7x7xi32>
 // CHECK: %[[V3:.*]] = stablehlo.compare LE, %[[V1]], %[[V2]], SIGNED : (tensor<7x7xi32>, tensor<7x7xi32>) -> tensor<7x7xi1>
-// CHECK: %[[V4:.*]] = stablehlo.broadcast_in_dim %[[V3]], dims = [1, 2] : (tensor<7x7xi1>) -> tensor<1x7x7xi1>
-// CHECK: %[[V5:.*]] = stablehlo.broadcast_in_dim %{{.*}}, dims = [2] : (tensor<7xi32>) -> tensor<1x1x7xi32>
-// CHECK: %[[V6:.*]] = stablehlo.broadcast_in_dim %[[ARG3]], dims = [0] : (tensor<2xi32>) -> tensor<2x1x1xi32>
-// CHECK: %[[V7:.*]] = stablehlo.broadcast_in_dim %[[V5]], dims = [0, 1, 2] : (tensor<1x1x7xi32>) -> tensor<2x1x7xi32>
-// CHECK: %[[V8:.*]] = stablehlo.broadcast_in_dim %[[V6]], dims = [0, 1, 2] : (tensor<2x1x1xi32>) -> tensor<2x1x7xi32>
-// CHECK: %[[V9:.*]] = stablehlo.compare LT, %[[V7]], %[[V8]], SIGNED : (tensor<2x1x7xi32>, tensor<2x1x7xi32>) -> tensor<2x1x7xi1>
-// CHECK: %[[V10:.*]] = stablehlo.broadcast_in_dim %[[V4]], dims = [0, 1, 2] : (tensor<1x7x7xi1>) -> tensor<2x7x7xi1>
-// CHECK: %[[V11:.*]] = stablehlo.broadcast_in_dim %[[V9]], dims = [0, 1, 2] : (tensor<2x1x7xi1>) -> tensor<2x7x7xi1>
-// CHECK: %[[V12:.*]] = stablehlo.or %[[V10]], %[[V11]] : tensor<2x7x7xi1>
-// CHECK: %[[V13:.*]] = stablehlo.reshape %[[V12]] : (tensor<2x7x7xi1>) -> tensor<2x1x7x7xi1>
-// CHECK: %[[O:.*]], %{{.*}} = tsp.sdpa %[[ARG0]], %[[ARG1]], %[[ARG2]] mask(%[[V13]] : tensor<2x1x7x7xi1>) {empty = #tsp.empty_rows<mean>, scale = 0.44721359014511108 : f64} : (tensor<2x7x6x5xf32>, tensor<2x7x3x5xf32>, tensor<2x7x3x13xf32>) -> (tensor<2x7x6x13xf32>, tensor<2x7x6xf32>)
-// CHECK: %[[V14:.*]] = stablehlo.reshape %[[O]] : (tensor<2x7x6x13xf32>) -> tensor<2x7x78xf32>
-// CHECK: return %[[V14]] : tensor<2x7x78xf32>
+// CHECK: %[[V4:.*]] = stablehlo.broadcast_in_dim %[[V0]], dims = [2] : (tensor<7xi32>) -> tensor<2x1x7xi32>
+// CHECK: %[[V5:.*]] = stablehlo.broadcast_in_dim %[[ARG3]], dims = [0] : (tensor<2xi32>) -> tensor<2x1x7xi32>
+// CHECK: %[[V6:.*]] = stablehlo.compare LT, %[[V4]], %[[V5]], SIGNED : (tensor<2x1x7xi32>, tensor<2x1x7xi32>) -> tensor<2x1x7xi1>
+// CHECK: %[[V7:.*]] = stablehlo.broadcast_in_dim %[[V3]], dims = [1, 2] : (tensor<7x7xi1>) -> tensor<2x7x7xi1>
+// CHECK: %[[V8:.*]] = stablehlo.broadcast_in_dim %[[V6]], dims = [0, 1, 2] : (tensor<2x1x7xi1>) -> tensor<2x7x7xi1>
+// CHECK: %[[V9:.*]] = stablehlo.or %[[V7]], %[[V8]] : tensor<2x7x7xi1>
+// CHECK: %[[V10:.*]] = stablehlo.reshape %[[V9]] : (tensor<2x7x7xi1>) -> tensor<2x1x7x7xi1>
+// CHECK: %[[O:.*]], %{{.*}} = tsp.sdpa %[[ARG0]], %[[ARG1]], %[[ARG2]] mask(%[[V10]] : tensor<2x1x7x7xi1>) {empty = #tsp.empty_rows<mean>, scale = 0.44721359014511108 : f64} : (tensor<2x7x6x5xf32>, tensor<2x7x3x5xf32>, tensor<2x7x3x13xf32>) -> (tensor<2x7x6x13xf32>, tensor<2x7x6xf32>)
+// CHECK: %[[V11:.*]] = stablehlo.reshape %[[O]] : (tensor<2x7x6x13xf32>) -> tensor<2x7x78xf32>
+// CHECK: return %[[V11]] : tensor<2x7x78xf32>
 func.func @prefix_lm(%arg0: tensor<2x7x6x5xf32>, %arg1: tensor<2x7x3x5xf32>, %arg2: tensor<2x7x3x13xf32>, %arg3: tensor<2xi32>) -> tensor<2x7x78xf32> {
   %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>
   %cst_0 = stablehlo.constant dense<0xFF800000> : tensor<f32>
@@ -323,19 +318,15 @@ func.func @prefix_lm(%arg0: tensor<2x7x6x5xf32>, %arg1: tensor<2x7x3x5xf32>, %ar
 // CHECK-SAME:  %[[ARG0:[a-z0-9]+]]: {{[^,)]*}}, %[[ARG1:[a-z0-9]+]]: {{[^,)]*}}, %[[ARG2:[a-z0-9]+]]: {{[^,)]*}}, %[[ARG3:[a-z0-9]+]]: {{[^,)]*}}
 // CHECK-NOT: exponential
 // CHECK: %[[V0:.*]] = stablehlo.iota dim = 0 : tensor<7xi32>
-// CHECK: %[[V1:.*]] = stablehlo.broadcast_in_dim %[[V0]], dims = [1] : (tensor<7xi32>) -> tensor<1x7xi32>
-// CHECK: %[[V2:.*]] = stablehlo.broadcast_in_dim %[[V0]], dims = [0] : (tensor<7xi32>) -> tensor<7x1xi32>
-// CHECK: %[[V3:.*]] = stablehlo.broadcast_in_dim %[[V1]], dims = [0, 1] : (tensor<1x7xi32>) -> tensor<7x7xi32>
-// CHECK: %[[V4:.*]] = stablehlo.broadcast_in_dim %[[V2]], dims = [0, 1] : (tensor<7x1xi32>) -> tensor<7x7xi32>
-// CHECK: %[[V5:.*]] = stablehlo.subtract %[[V3]], %[[V4]] : tensor<7x7xi32>
-// CHECK: %[[V6:.*]] = stablehlo.convert %[[V5]] : (tensor<7x7xi32>) -> tensor<7x7xf32>
-// CHECK: %[[V7:.*]] = stablehlo.broadcast_in_dim %[[ARG3]], dims = [0] : (tensor<6xf32>) -> tensor<6x1x1xf32>
-// CHECK: %[[V8:.*]] = stablehlo.broadcast_in_dim %[[V6]], dims = [1, 2] : (tensor<7x7xf32>) -> tensor<1x7x7xf32>
-// CHECK: %[[V9:.*]] = stablehlo.broadcast_in_dim %[[V7]], dims = [0, 1, 2] : (tensor<6x1x1xf32>) -> tensor<6x7x7xf32>
-// CHECK: %[[V10:.*]] = stablehlo.broadcast_in_dim %[[V8]], dims = [0, 1, 2] : (tensor<1x7x7xf32>) -> tensor<6x7x7xf32>
-// CHECK: %[[V11:.*]] = stablehlo.multiply %[[V9]], %[[V10]] : tensor<6x7x7xf32>
-// CHECK: %[[V12:.*]] = stablehlo.reshape %[[V11]] : (tensor<6x7x7xf32>) -> tensor<1x6x7x7xf32>
-// CHECK: %[[O:.*]], %{{.*}} = tsp.sdpa %[[ARG0]], %[[ARG1]], %[[ARG2]] bias(%[[V12]] : tensor<1x6x7x7xf32>) positions(%[[V0]], %[[V0]] : tensor<7xi32>, tensor<7xi32>) {causal, scale = 0.44721359549995793 : f64} : (tensor<2x7x6x5xf32>, tensor<2x7x3x5xf32>, tensor<2x7x3x13xf32>) -> (tensor<2x7x6x13xf32>, tensor<2x7x6xf32>)
+// CHECK: %[[V1:.*]] = stablehlo.broadcast_in_dim %[[V0]], dims = [1] : (tensor<7xi32>) -> tensor<7x7xi32>
+// CHECK: %[[V2:.*]] = stablehlo.broadcast_in_dim %[[V0]], dims = [0] : (tensor<7xi32>) -> tensor<7x7xi32>
+// CHECK: %[[V3:.*]] = stablehlo.subtract %[[V1]], %[[V2]] : tensor<7x7xi32>
+// CHECK: %[[V4:.*]] = stablehlo.convert %[[V3]] : (tensor<7x7xi32>) -> tensor<7x7xf32>
+// CHECK: %[[V5:.*]] = stablehlo.broadcast_in_dim %[[ARG3]], dims = [0] : (tensor<6xf32>) -> tensor<6x7x7xf32>
+// CHECK: %[[V6:.*]] = stablehlo.broadcast_in_dim %[[V4]], dims = [1, 2] : (tensor<7x7xf32>) -> tensor<6x7x7xf32>
+// CHECK: %[[V7:.*]] = stablehlo.multiply %[[V5]], %[[V6]] : tensor<6x7x7xf32>
+// CHECK: %[[V8:.*]] = stablehlo.reshape %[[V7]] : (tensor<6x7x7xf32>) -> tensor<1x6x7x7xf32>
+// CHECK: %[[O:.*]], %{{.*}} = tsp.sdpa %[[ARG0]], %[[ARG1]], %[[ARG2]] bias(%[[V8]] : tensor<1x6x7x7xf32>) positions(%[[V0]], %[[V0]] : tensor<7xi32>, tensor<7xi32>) {causal, scale = 0.44721359549995793 : f64} : (tensor<2x7x6x5xf32>, tensor<2x7x3x5xf32>, tensor<2x7x3x13xf32>) -> (tensor<2x7x6x13xf32>, tensor<2x7x6xf32>)
 // CHECK: return %[[O]] : tensor<2x7x6x13xf32>
 func.func @alibi(%arg0: tensor<2x7x6x5xf32>, %arg1: tensor<2x7x3x5xf32>, %arg2: tensor<2x7x3x13xf32>, %arg3: tensor<6xf32>) -> tensor<2x7x6x13xf32> {
   %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>

@@ -7,34 +7,33 @@
 // CHECK-LABEL: func.func @dpa_lengths(
 // CHECK-SAME:  %[[ARG0:[a-z0-9]+]]: {{[^,)]*}}, %[[ARG1:[a-z0-9]+]]: {{[^,)]*}}, %[[ARG2:[a-z0-9]+]]: {{[^,)]*}}, %[[ARG3:[a-z0-9]+]]: {{[^,)]*}}, %[[ARG4:[a-z0-9]+]]: {{[^,)]*}}
 // CHECK-NOT: exponential
-// CHECK: %[[V0:.*]] = stablehlo.broadcast_in_dim %{{.*}}, dims = [1] : (tensor<7xi32>) -> tensor<1x7x1xi32>
-// CHECK: %[[V1:.*]] = stablehlo.broadcast_in_dim %[[ARG3]], dims = [0] : (tensor<2xi32>) -> tensor<2x1x1xi32>
-// CHECK: %[[V2:.*]] = stablehlo.broadcast_in_dim %[[V0]], dims = [0, 1, 2] : (tensor<1x7x1xi32>) -> tensor<2x7x1xi32>
-// CHECK: %[[V3:.*]] = stablehlo.broadcast_in_dim %[[V1]], dims = [0, 1, 2] : (tensor<2x1x1xi32>) -> tensor<2x7x1xi32>
-// CHECK: %[[V4:.*]] = stablehlo.compare LT, %[[V2]], %[[V3]], SIGNED : (tensor<2x7x1xi32>, tensor<2x7x1xi32>) -> tensor<2x7x1xi1>
-// CHECK: %[[V5:.*]] = stablehlo.broadcast_in_dim %{{.*}}, dims = [2] : (tensor<7xi32>) -> tensor<1x1x7xi32>
-// CHECK: %[[V6:.*]] = stablehlo.broadcast_in_dim %[[ARG4]], dims = [0] : (tensor<2xi32>) -> tensor<2x1x1xi32>
-// CHECK: %[[V7:.*]] = stablehlo.broadcast_in_dim %[[V5]], dims = [0, 1, 2] : (tensor<1x1x7xi32>) -> tensor<2x1x7xi32>
-// CHECK: %[[V8:.*]] = stablehlo.broadcast_in_dim %[[V6]], dims = [0, 1, 2] : (tensor<2x1x1xi32>) -> tensor<2x1x7xi32>
+// CHECK: %[[V0:.*]] = stablehlo.constant dense<2> : tensor<2x7xi32>
+// CHECK: %[[V1:.*]] = stablehlo.constant dense<1> : tensor<2x7xi32>
+// CHECK: %[[V2:.*]] = stablehlo.constant dense<0> : tensor<2x7xi32>
+// CHECK: %[[V3:.*]] = stablehlo.iota dim = 0 : tensor<7xi32>
+// CHECK: %[[V4:.*]] = stablehlo.broadcast_in_dim %[[V3]], dims = [1] : (tensor<7xi32>) -> tensor<2x7x1xi32>
+// CHECK: %[[V5:.*]] = stablehlo.broadcast_in_dim %[[ARG3]], dims = [0] : (tensor<2xi32>) -> tensor<2x7x1xi32>
+// CHECK: %[[V6:.*]] = stablehlo.compare LT, %[[V4]], %[[V5]], SIGNED : (tensor<2x7x1xi32>, tensor<2x7x1xi32>) -> tensor<2x7x1xi1>
+// CHECK: %[[V7:.*]] = stablehlo.broadcast_in_dim %[[V3]], dims = [2] : (tensor<7xi32>) -> tensor<2x1x7xi32>
+// CHECK: %[[V8:.*]] = stablehlo.broadcast_in_dim %[[ARG4]], dims = [0] : (tensor<2xi32>) -> tensor<2x1x7xi32>
 // CHECK: %[[V9:.*]] = stablehlo.compare LT, %[[V7]], %[[V8]], SIGNED : (tensor<2x1x7xi32>, tensor<2x1x7xi32>) -> tensor<2x1x7xi1>
-// CHECK: %[[V10:.*]] = stablehlo.reshape %[[V4]] : (tensor<2x7x1xi1>) -> tensor<2x7xi1>
-// CHECK: %[[V11:.*]] = stablehlo.select %[[V10]], %{{.*}}, %{{.*}} : tensor<2x7xi1>, tensor<2x7xi32>
+// CHECK: %[[V10:.*]] = stablehlo.reshape %[[V6]] : (tensor<2x7x1xi1>) -> tensor<2x7xi1>
+// CHECK: %[[V11:.*]] = stablehlo.select %[[V10]], %[[V2]], %[[V1]] : tensor<2x7xi1>, tensor<2x7xi32>
 // CHECK: %[[V12:.*]] = stablehlo.reshape %[[V9]] : (tensor<2x1x7xi1>) -> tensor<2x7xi1>
-// CHECK: %[[V13:.*]] = stablehlo.select %[[V12]], %{{.*}}, %{{.*}} : tensor<2x7xi1>, tensor<2x7xi32>
-// CHECK: %[[O:.*]], %{{.*}} = tsp.sdpa %[[ARG0]], %[[ARG1]], %[[ARG2]] positions(%{{.*}}, %{{.*}} : tensor<7xi32>, tensor<7xi32>) segments(%[[V11]], %[[V13]] : tensor<2x7xi32>, tensor<2x7xi32>) {causal, empty = #tsp.empty_rows<mean>, scale = 0.44721359014511108 : f64} : (tensor<2x7x6x5xf32>, tensor<2x7x3x5xf32>, tensor<2x7x3x5xf32>) -> (tensor<2x7x6x5xf32>, tensor<2x7x6xf32>)
+// CHECK: %[[V13:.*]] = stablehlo.select %[[V12]], %[[V2]], %[[V0]] : tensor<2x7xi1>, tensor<2x7xi32>
+// CHECK: %[[O:.*]], %{{.*}} = tsp.sdpa %[[ARG0]], %[[ARG1]], %[[ARG2]] positions(%[[V3]], %[[V3]] : tensor<7xi32>, tensor<7xi32>) segments(%[[V11]], %[[V13]] : tensor<2x7xi32>, tensor<2x7xi32>) {causal, empty = #tsp.empty_rows<mean>, scale = 0.44721359014511108 : f64} : (tensor<2x7x6x5xf32>, tensor<2x7x3x5xf32>, tensor<2x7x3x5xf32>) -> (tensor<2x7x6x5xf32>, tensor<2x7x6xf32>)
 // CHECK: %[[V14:.*]] = stablehlo.reshape %[[O]] : (tensor<2x7x6x5xf32>) -> tensor<2x7x3x2x5xf32>
 // CHECK: %[[V15:.*]] = stablehlo.transpose %[[V14]], dims = [3, 0, 1, 2, 4] : (tensor<2x7x3x2x5xf32>) -> tensor<2x2x7x3x5xf32>
-// CHECK: %[[V16:.*]] = stablehlo.broadcast_in_dim %[[ARG3]], dims = [0] : (tensor<2xi32>) -> tensor<2x1xi32>
-// CHECK: %[[V17:.*]] = stablehlo.broadcast_in_dim %[[V16]], dims = [0, 1] : (tensor<2x1xi32>) -> tensor<2x7xi32>
-// CHECK: %[[V18:.*]] = stablehlo.compare LT, %{{.*}}, %[[V17]], SIGNED : (tensor<2x7xi32>, tensor<2x7xi32>) -> tensor<2x7xi1>
-// CHECK: %[[V19:.*]] = stablehlo.broadcast_in_dim %[[V18]], dims = [0, 1] : (tensor<2x7xi1>) -> tensor<2x7x1x1xi1>
+// CHECK: %[[V16:.*]] = stablehlo.broadcast_in_dim %[[V3]], dims = [1] : (tensor<7xi32>) -> tensor<2x7xi32>
+// CHECK: %[[V17:.*]] = stablehlo.broadcast_in_dim %[[ARG3]], dims = [0] : (tensor<2xi32>) -> tensor<2x7xi32>
+// CHECK: %[[V18:.*]] = stablehlo.compare LT, %[[V16]], %[[V17]], SIGNED : (tensor<2x7xi32>, tensor<2x7xi32>) -> tensor<2x7xi1>
+// CHECK: %[[V19:.*]] = stablehlo.reshape %[[V18]] : (tensor<2x7xi1>) -> tensor<2x7x1x1xi1>
 // CHECK: %[[V20:.*]] = stablehlo.convert %[[V19]] : (tensor<2x7x1x1xi1>) -> tensor<2x7x1x1xf32>
-// CHECK: %[[V21:.*]] = stablehlo.broadcast_in_dim %[[V20]], dims = [1, 2, 3, 4] : (tensor<2x7x1x1xf32>) -> tensor<1x2x7x1x1xf32>
-// CHECK: %[[V22:.*]] = stablehlo.broadcast_in_dim %[[V21]], dims = [0, 1, 2, 3, 4] : (tensor<1x2x7x1x1xf32>) -> tensor<2x2x7x3x5xf32>
-// CHECK: %[[V23:.*]] = stablehlo.multiply %[[V15]], %[[V22]] : tensor<2x2x7x3x5xf32>
-// CHECK: %[[V24:.*]] = stablehlo.transpose %[[V23]], dims = [1, 2, 3, 0, 4] : (tensor<2x2x7x3x5xf32>) -> tensor<2x7x3x2x5xf32>
-// CHECK: %[[V25:.*]] = stablehlo.reshape %[[V24]] : (tensor<2x7x3x2x5xf32>) -> tensor<2x7x6x5xf32>
-// CHECK: return %[[V25]] : tensor<2x7x6x5xf32>
+// CHECK: %[[V21:.*]] = stablehlo.broadcast_in_dim %[[V20]], dims = [1, 2, 3, 4] : (tensor<2x7x1x1xf32>) -> tensor<2x2x7x3x5xf32>
+// CHECK: %[[V22:.*]] = stablehlo.multiply %[[V15]], %[[V21]] : tensor<2x2x7x3x5xf32>
+// CHECK: %[[V23:.*]] = stablehlo.transpose %[[V22]], dims = [1, 2, 3, 0, 4] : (tensor<2x2x7x3x5xf32>) -> tensor<2x7x3x2x5xf32>
+// CHECK: %[[V24:.*]] = stablehlo.reshape %[[V23]] : (tensor<2x7x3x2x5xf32>) -> tensor<2x7x6x5xf32>
+// CHECK: return %[[V24]] : tensor<2x7x6x5xf32>
 func.func @dpa_lengths(%arg0: tensor<2x7x6x5xf32>, %arg1: tensor<2x7x3x5xf32>, %arg2: tensor<2x7x3x5xf32>, %arg3: tensor<2xi32>, %arg4: tensor<2xi32>) -> tensor<2x7x6x5xf32> {
   %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>
   %cst_0 = stablehlo.constant dense<0xFF800000> : tensor<f32>
@@ -174,23 +173,36 @@ func.func @packed(%arg0: tensor<2x7x6x5xf32>, %arg1: tensor<2x7x3x5xf32>, %arg2:
 // CHECK-LABEL: func.func @chunked(
 // CHECK-SAME:  %[[ARG0:[a-z0-9]+]]: {{[^,)]*}}, %[[ARG1:[a-z0-9]+]]: {{[^,)]*}}, %[[ARG2:[a-z0-9]+]]: {{[^,)]*}}
 // CHECK-NOT: exponential
-// CHECK: %[[V0:.*]] = stablehlo.broadcast_in_dim %{{.*}}, dims = [] : (tensor<i32>) -> tensor<1x7xi32>
-// CHECK: %[[V1:.*]] = stablehlo.divide %{{.*}}, %[[V0]] : tensor<1x7xi32>
-// CHECK: %[[V2:.*]] = stablehlo.sign %{{.*}} : tensor<1x7xi32>
-// CHECK: %[[V3:.*]] = stablehlo.broadcast_in_dim %{{.*}}, dims = [] : (tensor<i32>) -> tensor<1x7xi32>
-// CHECK: %[[V4:.*]] = stablehlo.compare NE, %[[V2]], %[[V3]], SIGNED : (tensor<1x7xi32>, tensor<1x7xi32>) -> tensor<1x7xi1>
-// CHECK: %[[V5:.*]] = stablehlo.remainder %{{.*}}, %[[V0]] : tensor<1x7xi32>
-// CHECK: %[[V6:.*]] = stablehlo.broadcast_in_dim %{{.*}}, dims = [] : (tensor<i32>) -> tensor<1x7xi32>
-// CHECK: %[[V7:.*]] = stablehlo.compare NE, %[[V5]], %[[V6]], SIGNED : (tensor<1x7xi32>, tensor<1x7xi32>) -> tensor<1x7xi1>
-// CHECK: %[[V8:.*]] = stablehlo.and %[[V4]], %[[V7]] : tensor<1x7xi1>
-// CHECK: %[[V9:.*]] = stablehlo.broadcast_in_dim %{{.*}}, dims = [] : (tensor<i32>) -> tensor<1x7xi32>
-// CHECK: %[[V10:.*]] = stablehlo.subtract %[[V1]], %[[V9]] : tensor<1x7xi32>
-// CHECK: %[[V11:.*]] = stablehlo.select %[[V8]], %[[V10]], %[[V1]] : tensor<1x7xi1>, tensor<1x7xi32>
-// CHECK: %[[V12:.*]] = stablehlo.reshape %{{.*}} : (tensor<7x1xi32>) -> tensor<7xi32>
-// CHECK: %[[V13:.*]] = stablehlo.reshape %[[V11]] : (tensor<1x7xi32>) -> tensor<7xi32>
-// CHECK: %[[O:.*]], %{{.*}} = tsp.sdpa %[[ARG0]], %[[ARG1]], %[[ARG2]] positions(%{{.*}}, %{{.*}} : tensor<7xi32>, tensor<7xi32>) segments(%[[V12]], %[[V13]] : tensor<7xi32>, tensor<7xi32>) {causal, empty = #tsp.empty_rows<mean>, scale = 0.44721359014511108 : f64} : (tensor<2x7x6x5xf32>, tensor<2x7x3x5xf32>, tensor<2x7x3x13xf32>) -> (tensor<2x7x6x13xf32>, tensor<2x7x6xf32>)
-// CHECK: %[[V14:.*]] = stablehlo.reshape %[[O]] : (tensor<2x7x6x13xf32>) -> tensor<2x7x78xf32>
-// CHECK: return %[[V14]] : tensor<2x7x78xf32>
+// CHECK: %[[V0:.*]] = stablehlo.constant dense<0> : tensor<1x7xi32>
+// CHECK: %[[V1:.*]] = stablehlo.constant dense<1> : tensor<1x7xi32>
+// CHECK: %[[V2:.*]] = stablehlo.constant dense<3> : tensor<1x7xi32>
+// CHECK: %[[V3:.*]] = stablehlo.constant dense<0> : tensor<7x1xi32>
+// CHECK: %[[V4:.*]] = stablehlo.constant dense<1> : tensor<7x1xi32>
+// CHECK: %[[V5:.*]] = stablehlo.constant dense<3> : tensor<7x1xi32>
+// CHECK: %[[V6:.*]] = stablehlo.iota dim = 0 : tensor<7xi32>
+// CHECK: %[[V7:.*]] = stablehlo.reshape %[[V6]] : (tensor<7xi32>) -> tensor<7x1xi32>
+// CHECK: %[[V8:.*]] = stablehlo.divide %[[V7]], %[[V5]] : tensor<7x1xi32>
+// CHECK: %[[V9:.*]] = stablehlo.sign %[[V7]] : tensor<7x1xi32>
+// CHECK: %[[V10:.*]] = stablehlo.compare NE, %[[V9]], %[[V4]], SIGNED : (tensor<7x1xi32>, tensor<7x1xi32>) -> tensor<7x1xi1>
+// CHECK: %[[V11:.*]] = stablehlo.remainder %[[V7]], %[[V5]] : tensor<7x1xi32>
+// CHECK: %[[V12:.*]] = stablehlo.compare NE, %[[V11]], %[[V3]], SIGNED : (tensor<7x1xi32>, tensor<7x1xi32>) -> tensor<7x1xi1>
+// CHECK: %[[V13:.*]] = stablehlo.and %[[V10]], %[[V12]] : tensor<7x1xi1>
+// CHECK: %[[V14:.*]] = stablehlo.subtract %[[V8]], %[[V4]] : tensor<7x1xi32>
+// CHECK: %[[V15:.*]] = stablehlo.select %[[V13]], %[[V14]], %[[V8]] : tensor<7x1xi1>, tensor<7x1xi32>
+// CHECK: %[[V16:.*]] = stablehlo.reshape %[[V6]] : (tensor<7xi32>) -> tensor<1x7xi32>
+// CHECK: %[[V17:.*]] = stablehlo.divide %[[V16]], %[[V2]] : tensor<1x7xi32>
+// CHECK: %[[V18:.*]] = stablehlo.sign %[[V16]] : tensor<1x7xi32>
+// CHECK: %[[V19:.*]] = stablehlo.compare NE, %[[V18]], %[[V1]], SIGNED : (tensor<1x7xi32>, tensor<1x7xi32>) -> tensor<1x7xi1>
+// CHECK: %[[V20:.*]] = stablehlo.remainder %[[V16]], %[[V2]] : tensor<1x7xi32>
+// CHECK: %[[V21:.*]] = stablehlo.compare NE, %[[V20]], %[[V0]], SIGNED : (tensor<1x7xi32>, tensor<1x7xi32>) -> tensor<1x7xi1>
+// CHECK: %[[V22:.*]] = stablehlo.and %[[V19]], %[[V21]] : tensor<1x7xi1>
+// CHECK: %[[V23:.*]] = stablehlo.subtract %[[V17]], %[[V1]] : tensor<1x7xi32>
+// CHECK: %[[V24:.*]] = stablehlo.select %[[V22]], %[[V23]], %[[V17]] : tensor<1x7xi1>, tensor<1x7xi32>
+// CHECK: %[[V25:.*]] = stablehlo.reshape %[[V15]] : (tensor<7x1xi32>) -> tensor<7xi32>
+// CHECK: %[[V26:.*]] = stablehlo.reshape %[[V24]] : (tensor<1x7xi32>) -> tensor<7xi32>
+// CHECK: %[[O:.*]], %{{.*}} = tsp.sdpa %[[ARG0]], %[[ARG1]], %[[ARG2]] positions(%[[V6]], %[[V6]] : tensor<7xi32>, tensor<7xi32>) segments(%[[V25]], %[[V26]] : tensor<7xi32>, tensor<7xi32>) {causal, empty = #tsp.empty_rows<mean>, scale = 0.44721359014511108 : f64} : (tensor<2x7x6x5xf32>, tensor<2x7x3x5xf32>, tensor<2x7x3x13xf32>) -> (tensor<2x7x6x13xf32>, tensor<2x7x6xf32>)
+// CHECK: %[[V27:.*]] = stablehlo.reshape %[[O]] : (tensor<2x7x6x13xf32>) -> tensor<2x7x78xf32>
+// CHECK: return %[[V27]] : tensor<2x7x78xf32>
 func.func @chunked(%arg0: tensor<2x7x6x5xf32>, %arg1: tensor<2x7x3x5xf32>, %arg2: tensor<2x7x3x13xf32>) -> tensor<2x7x78xf32> {
   %cst = stablehlo.constant dense<0.000000e+00> : tensor<f32>
   %cst_0 = stablehlo.constant dense<0xFF800000> : tensor<f32>

@@ -1,6 +1,6 @@
 // RUN: tsp-opt %s --tsp-refuse-unsupported -split-input-file -verify-diagnostics
 
-// expected-error @below {{argument 0 of @dynamic, 'tensor<?x6xf32>', is not supported: dim 0 has no static size; export with static shapes (tsp.export makes symbolic sizes static)}}
+// expected-error @below {{argument 0 of @dynamic, tensor<?x6xf32>, is not supported: dim 0 has no static size; export with static shapes (tsp.export makes symbolic sizes static)}}
 func.func public @dynamic(%arg0: tensor<?x6xf32>) -> tensor<?x6xf32> {
   %0 = stablehlo.negate %arg0 : tensor<?x6xf32>
   return %0 : tensor<?x6xf32>
@@ -9,7 +9,7 @@ func.func public @dynamic(%arg0: tensor<?x6xf32>) -> tensor<?x6xf32> {
 // -----
 
 func.func public @complex(%arg0: tensor<6xf32>) -> tensor<6xf32> {
-  // expected-error @below {{result 0 of 'stablehlo.complex', 'tensor<6xcomplex<f32>>', is not supported: complex numbers are outside the subset; compute with the real and imaginary parts}}
+  // expected-error @below {{result 0 of 'stablehlo.complex', tensor<6xcomplex<f32>>, is not supported: complex numbers are outside the subset; compute with the real and imaginary parts}}
   %0 = stablehlo.complex %arg0, %arg0 : tensor<6xcomplex<f32>>
   %1 = stablehlo.real %0 : (tensor<6xcomplex<f32>>) -> tensor<6xf32>
   return %1 : tensor<6xf32>
