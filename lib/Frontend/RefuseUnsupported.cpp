@@ -24,6 +24,9 @@ using namespace tsp;
 /// Places named in notes, beside the one of the error.
 static constexpr int kMaxNotes = 9;
 
+/// Larger tensors are mistakes; sizes in bytes below this do not overflow.
+static constexpr double kMaxElements = double(int64_t(1) << 40);
+
 /// Why a type cannot be compiled, or "".
 static std::string getRefusal(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
@@ -40,6 +43,11 @@ static std::string getRefusal(Type type) {
           .str();
   if (tensor.getEncoding())
     return "tensors with an encoding are outside the subset";
+  double count = 1;
+  for (int64_t size : tensor.getShape())
+    count *= size;
+  if (count > kMaxElements)
+    return "it has more than 2^40 elements";
   return "";
 }
 

@@ -66,3 +66,10 @@ func.func public @several(%arg0: tensor<f32>, %arg1: tensor<4xf32>) -> (tensor<4
   %1 = chlo.lgamma %arg1 : tensor<4xf32> -> tensor<4xf32>
   return %0, %1 : tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// expected-error @below {{argument 0 of @large, tensor<4611686018427387904x4xf32>, is not supported: it has more than 2^40 elements}}
+func.func public @large(%arg0: tensor<4611686018427387904x4xf32>) {
+  return
+}
