@@ -165,6 +165,15 @@ static LogicalResult writeBinary(ModuleOp module, const CompileOptions &options,
   return success();
 }
 
+/// A program without entries is a file cut short, or not a program.
+static LogicalResult checkEntries(ModuleOp module) {
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function.isPublic() && !function.isExternal())
+      return success();
+  return emitError(UnknownLoc::get(module.getContext()))
+         << "expected a program with a public function, found none";
+}
+
 LogicalResult tsp::compile(ModuleOp module, const CompileOptions &options) {
   Clock clock(options.verbose);
   PipelineOptions phaseOptions = options;
@@ -172,7 +181,7 @@ LogicalResult tsp::compile(ModuleOp module, const CompileOptions &options) {
     phaseOptions.vectorBits = 128;
   else if (options.targetCpu == "native" && !llvm::sys::getHostCPUFeatures().lookup("avx512f"))
     phaseOptions.vectorBits = 256;
-  if (failed(setMesh(module, options.mesh)))
+  if (failed(checkEntries(module)) || failed(setMesh(module, options.mesh)))
     return failure();
   for (const Phase &phase : getPhases().drop_front(findPhase(options.from) + 1)) {
     PassManager manager(module.getContext());
@@ -223,6 +232,6 @@ int tsp::compileFile(StringRef input, const CompileOptions &options) {
   SourceMgrDiagnosticHandler handler(sources, &context, llvm::errs());
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
   if (!module)
-    return fail(("'" + input + "' is not a program that tsp reads (see above)").str());
+    return 1; // the parser has said why
   return failed(compile(*module, options)) ? 1 : 0;
 }
