@@ -74,13 +74,15 @@ CommandLine tsp::parseCommandLine(int argc, char **argv, StringRef overview, boo
       "runtime-dir", cl::desc("Directory of libtsp_runtime.a and libtsp_main.a"),
       cl::value_desc("DIR"), cl::location(options.runtimeDirectory),
       cl::init(options.runtimeDirectory), cl::cat(category));
+  // Descriptions are kept as references.
+  std::string emitText = "What to write: " + join(getEmitKinds(), ", ") + " (default)";
   std::unique_ptr<cl::opt<std::string, true>> output, emit;
   if (withOutput) {
     output = std::make_unique<cl::opt<std::string, true>>(
         "o", cl::desc("The file to write; - is standard output, for texts"),
         cl::value_desc("FILE"), cl::location(options.output), cl::cat(category));
     emit = std::make_unique<cl::opt<std::string, true>>(
-        "emit", cl::desc("What to write: " + join(getEmitKinds(), ", ") + " (default)"),
+        "emit", cl::desc(emitText),
         cl::value_desc("KIND"), cl::location(options.emit), cl::init("exe"), cl::cat(category));
   }
   cl::HideUnrelatedOptions(category);

@@ -176,6 +176,7 @@ static LogicalResult checkEntries(ModuleOp module) {
 
 LogicalResult tsp::compile(ModuleOp module, const CompileOptions &options) {
   Clock clock(options.verbose);
+  module.getContext()->loadDialect<TspDialect>(); // for the mesh
   PipelineOptions phaseOptions = options;
   if (options.targetCpu == "generic")
     phaseOptions.vectorBits = 128;
@@ -228,7 +229,7 @@ int tsp::compileFile(StringRef input, const CompileOptions &options) {
   MLIRContext context(registry);
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
-  // Remarks say why; warnings and errors always come.
+  context.printOpOnDiagnostic(false); // the place in the source is enough
   SourceMgrDiagnosticHandler handler(sources, &context, llvm::errs());
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
   if (!module)

@@ -67,7 +67,7 @@ def PlanBuffers : Pass<"tsp-plan-buffers", "::mlir::ModuleOp"> {
     Statistic<"numCopies", "copies", "Copies that no shared buffer could save">
   ];
   let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
-                           "::mlir::arith::ArithDialect"];
+                           "::mlir::arith::ArithDialect", "::tsp::TspDialect"];
 }
 
 def BuffersToLLVM : Pass<"tsp-buffers-to-llvm", "::mlir::ModuleOp"> {
@@ -77,7 +77,8 @@ def BuffersToLLVM : Pass<"tsp-buffers-to-llvm", "::mlir::ModuleOp"> {
     buffer a pointer, launches and transfers calls of the functions in
     runtime/include/tsp_runtime.h; the table of entries is added.
   }];
-  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect"];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect",
+                           "::tsp::TspDialect"];
 }
 
 #endif // TSP_PASSES_HOST_TD

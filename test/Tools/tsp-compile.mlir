@@ -1,0 +1,41 @@
+// What can be wrong before there is a program: one line each.
+// RUN: not tsp-compile %s 2>&1 | FileCheck %s --check-prefix=OUTPUT
+// OUTPUT: error: no output: give -o FILE
+// RUN: not tsp-compile %s -o %t.no/such/folder 2>&1 | FileCheck %s --check-prefix=FOLDER
+// FOLDER: error: cannot write '{{.*}}.no/such/folder': No such file or directory
+// RUN: not tsp-compile %t.missing.mlir -o %t 2>&1 | FileCheck %s --check-prefix=INPUT
+// INPUT: error: cannot read '{{.*}}.missing.mlir': No such file or directory
+// RUN: not tsp-compile %s -o %t --mesh=t=0 2>&1 | FileCheck %s --check-prefix=MESH
+// MESH: error: --mesh: expected AXIS=SIZE,... with sizes of at least 1, found 't=0'
+// RUN: not tsp-compile %s -o %t --mesh=t=2,t=2 2>&1 | FileCheck %s --check-prefix=TWICE
+// TWICE: error: --mesh: axis 't' is given twice
+// RUN: not tsp-compile %s -o %t --emit=elf 2>&1 | FileCheck %s --check-prefix=EMIT
+// EMIT: error: --emit: expected one of mlir-import, {{.*}} found 'elf'
+// RUN: not tsp-compile %s -o - 2>&1 | FileCheck %s --check-prefix=BINARY
+// BINARY: error: --emit=exe writes a binary: give -o FILE
+// RUN: not tsp-compile %s -o %t --target=gpu9 2>&1 | FileCheck %s --check-prefix=TARGET
+// TARGET: error: --target: expected host, found 'gpu9'
+// RUN: not tsp-compile %s -o %t --target-cpu=z80 2>&1 | FileCheck %s --check-prefix=CPU
+// CPU: error: --target-cpu: expected native, generic or a CPU that LLVM knows, found 'z80'
+// RUN: echo "module {}" > %t.empty.mlir
+// RUN: not tsp-compile %t.empty.mlir -o %t 2>&1 | FileCheck %s --check-prefix=EMPTY
+// EMPTY: error: expected a program with a public function, found none
+
+// Every phase can be looked at, and started from.
+// RUN: tsp-compile %s -o - --emit=mlir-buffers | FileCheck %s --check-prefix=BUFFERS
+// BUFFERS: func.func @main(%{{.*}}: memref<4xf32>{{.*}}, %{{.*}}: memref<4xf32>
+// BUFFERS: tsp.buffer.launch
+// RUN: tsp-compile %s -o %t.kernels.mlir --emit=mlir-kernels
+// RUN: tsp-compile %t.kernels.mlir --from=mlir-kernels -o - --emit=llvm --target-cpu=generic | FileCheck %s --check-prefix=LLVM
+// LLVM: define void @tsp_entry_main(ptr
+// RUN: tsp-compile %s -o %t.exe --report=%t.json -v 2>&1 | FileCheck %s --check-prefix=TIMES
+// TIMES: s  import
+// TIMES: s  link
+// RUN: FileCheck %s --check-prefix=REPORT < %t.json
+// REPORT: "arena_bytes": 0
+// RUN: %t.exe --describe | FileCheck %s --check-prefix=DESCRIBE
+// DESCRIBE: x
+func.func public @main(%x: tensor<4xf32> {tsp.name = "x"}) -> tensor<4xf32> {
+  %0 = stablehlo.negate %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
