@@ -24,6 +24,9 @@
 //     for i: for j in block: a[j] += x[i, j]
 //     for j in block: y[j] = a[j]
 //
+// A transpose has blocks of two loops, so that the lines of memory that it
+// reads across are used whole while they are near.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TSP_LIB_KERNELS_LOOPNEST_H
@@ -108,6 +111,7 @@ private:
   void plan(ElementEmitter &emitter);
   void planReduction(ElementEmitter &emitter, const Trial::Use &use,
                      llvm::ArrayRef<LinearIndex> loopIndex);
+  void planTile(const Trial &trial, llvm::ArrayRef<LinearIndex> index);
   void planReductionLoops(RowReduction &row);
   bool divideAtSplits(ElementEmitter &emitter, unsigned loop,
                       llvm::ArrayRef<int64_t> points);
@@ -133,18 +137,27 @@ private:
   llvm::SmallVector<Range> loops;
   bool isFlat = false;
   llvm::SmallVector<unsigned> rowLoops, innerLoops;
-  std::optional<unsigned> blockedLoop;
-  int64_t blockSize = 1, rowsPerUnit = 1, numRows = 1, grid = 1;
+  /// The row loops of which a row holds a block: the innermost loop, and one
+  /// around it if elements are contiguous along that.
+  std::optional<unsigned> blockedLoop, tiledLoop;
+  int64_t blockSize = 1, tileSize = 1;
+  int64_t rowsPerUnit = 1, numRows = 1, grid = 1;
   llvm::SmallVector<int64_t> splits;
   std::vector<RowReduction> reductions;
   llvm::SmallVector<mlir::Operation *> misfits;
   std::vector<LoopNest> parts;
 
-  /// While code is made: the index of each loop, and the block of the row.
+  /// The block of a loop that the present row holds.
+  struct Block {
+    LinearIndex start;
+    mlir::Value lower, upper;
+  };
+  int64_t getBlockSize(unsigned loop) const;
+
+  /// While code is made: the index of each loop, and the blocks of the row.
   ScratchPlan *scratch = nullptr;
   ElementIndex loopIndex;
-  LinearIndex blockStart;
-  mlir::Value blockLower, blockUpper;
+  std::map<unsigned, Block> blocks;
 };
 
 } // namespace tsp

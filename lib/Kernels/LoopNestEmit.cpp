@@ -89,34 +89,32 @@ void LoopNest::emit(ElementEmitter &emitter, ScratchPlan &plan, Value begin,
 void LoopNest::emitRow(ElementEmitter &emitter, const LinearIndex &row) {
   SmallVector<int64_t> sizes;
   for (unsigned loop : rowLoops)
-    if (loop != blockedLoop)
-      sizes.push_back(loops[loop].size());
-  if (blockedLoop)
-    sizes.push_back(llvm::divideCeil(loops[*blockedLoop].size(), blockSize));
+    sizes.push_back(llvm::divideCeil(loops[loop].size(), getBlockSize(loop)));
   ElementIndex position = emitter.delinearize(row, sizes);
 
   loopIndex.clear();
   for (Range range : loops)
     loopIndex.push_back(LinearIndex(range.lower));
-  unsigned next = 0;
-  for (unsigned loop : rowLoops)
-    if (loop != blockedLoop)
-      loopIndex[loop] = position[next++] + loops[loop].lower;
-  if (blockedLoop) {
-    Range range = loops[*blockedLoop];
-    blockStart = position.back() * blockSize + range.lower;
-    blockLower = emitter.materialize(blockStart);
-    blockUpper = emitter.constantIndex(range.upper);
-    if (blockSize != range.size()) {
-      Value limit = emitter.materialize(blockStart + blockSize);
-      blockUpper = arith::MinSIOp::create(emitter.getBuilder(),
-                                          emitter.getLoc(), limit, blockUpper);
+  for (auto [loop, i] : llvm::zip_equal(rowLoops, position)) {
+    Range range = loops[loop];
+    int64_t size = getBlockSize(loop);
+    LinearIndex start = i * size + range.lower;
+    if (loop != blockedLoop && loop != tiledLoop) {
+      loopIndex[loop] = start;
+      continue;
     }
+    Value upper = emitter.constantIndex(range.upper);
+    if (size != range.size())
+      upper = arith::MinSIOp::create(emitter.getBuilder(), emitter.getLoc(),
+                                     emitter.materialize(start + size), upper);
+    blocks[loop] = {start, emitter.materialize(start), upper};
   }
 
   for (RowReduction &reduction : reductions)
     emitReduction(emitter, reduction);
   SmallVector<unsigned> order(innerLoops);
+  if (tiledLoop)
+    order.push_back(*tiledLoop);
   if (blockedLoop)
     order.push_back(*blockedLoop);
   emitLoopsInRow(emitter, order, splits,
@@ -126,7 +124,11 @@ void LoopNest::emitRow(ElementEmitter &emitter, const LinearIndex &row) {
       emitter.unbind(result);
 }
 
-/// Loops of the nest inside a row; the blocked one goes over its block.
+int64_t LoopNest::getBlockSize(unsigned loop) const {
+  return loop == blockedLoop ? blockSize : loop == tiledLoop ? tileSize : 1;
+}
+
+/// Loops of the nest inside a row; blocked ones go over their block.
 void LoopNest::emitLoopsInRow(ElementEmitter &emitter, ArrayRef<unsigned> order,
                               ArrayRef<int64_t> points,
                               llvm::function_ref<void()> body) {
@@ -151,11 +153,12 @@ void LoopNest::emitLoopsInRow(ElementEmitter &emitter, ArrayRef<unsigned> order,
   Location loc = emitter.getLoc();
   for (unsigned part = 0; part + 1 < bounds.size(); ++part) {
     int64_t from = bounds[part], to = bounds[part + 1];
-    if (loop != blockedLoop || blockSize == range.size()) {
+    auto block = blocks.find(loop);
+    if (block == blocks.end() || getBlockSize(loop) == range.size()) {
       emitter.emitLoop(from, to, {}, inner);
       continue;
     }
-    Value lower = blockLower, upper = blockUpper;
+    Value lower = block->second.lower, upper = block->second.upper;
     if (part > 0)
       lower = arith::MaxSIOp::create(builder, loc, lower,
                                      emitter.constantIndex(from));
@@ -198,7 +201,7 @@ void LoopNest::emitReduction(ElementEmitter &emitter, RowReduction &row) {
     for (unsigned loop : row.ownLoops) {
       const LinearIndex &i = index[llvm::find(row.loops, loop) - row.loops.begin()];
       if (loop == blockedLoop)
-        place = place * blockSize + i - blockStart;
+        place = place * blockSize + i - blocks.at(loop).start;
       else
         place = place * loops[loop].size() + i - loops[loop].lower;
     }

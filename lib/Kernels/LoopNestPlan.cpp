@@ -17,8 +17,9 @@ namespace {
 constexpr int64_t kGreatestUnit = 2000000;
 constexpr int64_t kLeastUnit = 300000;
 constexpr int64_t kWantedUnits = 16;
-/// The greatest block of an innermost loop.
+/// The greatest block of an innermost loop, and both blocks of a transpose.
 constexpr int64_t kGreatestBlock = 65536;
+constexpr int64_t kTile = 32;
 /// Blocks with accumulators stay in the first cache.
 constexpr int64_t kAccumulatorBlock = 512;
 /// A nest that would fall apart into more pieces chooses at run time.
@@ -104,8 +105,10 @@ void LoopNest::plan(ElementEmitter &emitter) {
     });
     (isKept ? rowLoops : innerLoops).push_back(loop);
   }
-  if (reductions.empty() && !rowLoops.empty())
+  if (reductions.empty() && !rowLoops.empty()) {
     blockedLoop = rowLoops.back();
+    planTile(trial, index);
+  }
   for (RowReduction &row : reductions)
     planReductionLoops(row);
   for (RowReduction &row : reductions)
@@ -121,7 +124,7 @@ void LoopNest::plan(ElementEmitter &emitter) {
   if (innermost)
     addPoints(splits, trial, index[*innermost]);
   for (unsigned loop : rowLoops) {
-    if (loop == blockedLoop)
+    if (loop == blockedLoop || loop == tiledLoop)
       continue;
     SmallVector<int64_t> points;
     addPoints(points, trial, index[loop]);
@@ -180,6 +183,23 @@ void LoopNest::planReduction(ElementEmitter &emitter, const Trial::Use &use,
   for (const Trial::Use &nested : row.trial.uses)
     planReduction(emitter, nested, index);
   reductions.push_back(std::move(row));
+}
+
+/// If some load steps over lines of memory in the innermost loop, but goes
+/// along them in another, both loops have blocks.
+void LoopNest::planTile(const Trial &trial, ArrayRef<LinearIndex> index) {
+  constexpr int64_t line = 16;
+  SymbolId innermost = *index[*blockedLoop].getSingleSymbol();
+  for (const Trial::Access &access : trial.accesses) {
+    if (std::abs(access.address.getCoefficient(innermost)) < line ||
+        loops[*blockedLoop].size() < line)
+      continue;
+    for (unsigned loop : ArrayRef(rowLoops).drop_back())
+      if (std::abs(access.address.getCoefficient(
+              *index[loop].getSingleSymbol())) == 1 &&
+          loops[loop].size() >= line)
+        tiledLoop = loop;
+  }
 }
 
 /// Scalars in a loop over the accumulated elements, or accumulators in memory
@@ -256,9 +276,15 @@ void LoopNest::chooseGrid(int64_t elementCost) {
 
   numRows = 1;
   for (unsigned loop : rowLoops)
-    if (loop != blockedLoop)
+    if (loop != blockedLoop && loop != tiledLoop)
       numRows *= loops[loop].size();
-  if (blockedLoop) {
+  if (tiledLoop) {
+    tileSize = blockSize = kTile;
+    for (unsigned loop : {*tiledLoop, *blockedLoop})
+      numRows *= llvm::divideCeil(loops[loop].size(), kTile);
+    // Steps across lines of memory are slow even so.
+    rowCost *= 4 * kTile * kTile;
+  } else if (blockedLoop) {
     int64_t size = loops[*blockedLoop].size();
     int64_t greatest = reductions.empty() ? kGreatestBlock : kAccumulatorBlock;
     // Whole vectors, so that only the last block has a remainder.
