@@ -29,12 +29,25 @@ using namespace mlir;
 using namespace tsp;
 
 namespace {
-/// Seconds since the start, and a line on standard error for each phase.
+/// Seconds since the start. Says on standard error what runs: on a terminal one
+/// line that goes away, with `verbose` a line for each phase that is done.
 class Clock {
 public:
-  explicit Clock(bool verbose) : verbose(verbose), start(now()), last(start) {}
+  explicit Clock(bool verbose)
+      : verbose(verbose), progress(!verbose && llvm::errs().is_displayed()), start(now()),
+        last(start) {}
+  ~Clock() { erase(); }
 
   double seconds() const { return std::chrono::duration<double>(now() - start).count(); }
+  void phaseBegins(StringRef name) {
+    if (progress)
+      llvm::errs() << "\r\033[Ktsp: " << name << " ..";
+  }
+  /// Before anything else is printed.
+  void erase() {
+    if (progress)
+      llvm::errs() << "\r\033[K";
+  }
   void phaseDone(StringRef name) {
     if (verbose)
       llvm::errs() << llvm::formatv("{0,8:F3} s  {1}\n",
@@ -45,7 +58,7 @@ public:
 private:
   using Point = std::chrono::steady_clock::time_point;
   static Point now() { return std::chrono::steady_clock::now(); }
-  bool verbose;
+  bool verbose, progress;
   Point start, last;
 };
 
@@ -144,6 +157,7 @@ static LogicalResult writeBinary(ModuleOp module, const CompileOptions &options,
     return module.emitError("cannot make a temporary directory: ") << code.message();
   ObjectOptions objectOptions;
   objectOptions.cpu = options.targetCpu;
+  clock.phaseBegins("objects");
   FailureOr<std::vector<std::string>> objects =
       compileObjects(module, objectOptions, directory.path);
   if (failed(objects))
@@ -155,6 +169,7 @@ static LogicalResult writeBinary(ModuleOp module, const CompileOptions &options,
   if (failed(compileDescription(module, json, objectOptions, description)))
     return failure();
   objects->push_back(description.str().str());
+  clock.phaseBegins("link");
   LinkKind kind = options.emit == "obj"  ? LinkKind::Object
                   : options.emit == "so" ? LinkKind::SharedObject
                                          : LinkKind::Executable;
@@ -186,8 +201,8 @@ LogicalResult tsp::compile(ModuleOp module, const CompileOptions &options) {
     return failure();
   for (const Phase &phase : getPhases().drop_front(findPhase(options.from) + 1)) {
     PassManager manager(module.getContext());
-    manager.enableVerifier(true);
     phase.build(manager, phaseOptions);
+    clock.phaseBegins(phase.name);
     if (failed(manager.run(module)))
       return failure();
     clock.phaseDone(phase.name);
