@@ -42,6 +42,8 @@ private:
   mlir::LogicalResult emitBody(FoldLoopOp fold, mlir::Value number,
                                mlir::ValueRange parts);
   llvm::SmallVector<mlir::Value> emitFirstFetches(FoldLoopOp fold);
+  mlir::Value getOwnPart(FoldLoopOp fold, unsigned part);
+  mlir::Value emitSend(FoldLoopOp fold, unsigned part, mlir::Value memref, mlir::Value slot);
   mlir::Value emitFetch(FoldLoopOp fold, unsigned part, mlir::Value step);
   mlir::Value getSlot(FoldLoopOp fold, unsigned part, mlir::Value slot);
   unsigned countFirstFetches(FoldLoopOp fold) const;

@@ -138,7 +138,7 @@ void BufferPlan::planFolds() {
     // First fetches of what never changes start before: in the last step of the
     // fold before this one, so that the link is never idle between folds.
     int64_t begin = liveness.getEnter(fold);
-    if (fixed && fold.getSchedule() != Schedule::Ring && plan.prefetch > 0 &&
+    if (fixed && plan.prefetch > 0 && plan.slotCount > 0 &&
         !isa<FoldLoopOp>(fold->getParentOp())) {
       for (Operation *op = fold->getPrevNode(); op && !plan.before; op = op->getPrevNode())
         plan.before = dyn_cast<FoldLoopOp>(op);

@@ -17,8 +17,9 @@
 //
 // ring: step i works on part (r - i) mod D; step 0 in place, then on two slots.
 //
+//   send the own part to r + 1         where the first fetches of the others start
 //   for i in 0 .. D:
-//     if i + 1 < D: send the part to r + 1, receive the next one
+//     if 0 < i and i + 1 < D: send the part to r + 1, receive the next one
 //     body
 //     if i + 1 < D: wait
 //
@@ -38,7 +39,10 @@ static RankedTensorType partType(FoldLoopOp fold, unsigned part) {
 
 unsigned BufferEmitter::countFirstFetches(FoldLoopOp fold) const {
   const FoldPlan &foldPlan = plan.getFold(fold);
-  return (foldPlan.whole ? 1 : foldPlan.prefetch) * fold.getParts().size();
+  // Of a ring the rest waits for what is received: one send a part.
+  bool one = foldPlan.whole || fold.getSchedule() == Schedule::Ring;
+  return (one ? std::min<int64_t>(foldPlan.prefetch, 1) : foldPlan.prefetch) *
+         fold.getParts().size();
 }
 
 /// The buffer of slot number `slot` (an index).
@@ -63,10 +67,26 @@ Value BufferEmitter::emitFetch(FoldLoopOp fold, unsigned part, Value step) {
                                    fold.getPartTotals()[part], /*unit=*/1);
 }
 
+/// This rank's shard, which is the part of step 0 of a ring.
+Value BufferEmitter::getOwnPart(FoldLoopOp fold, unsigned part) {
+  return reshape(getMemref(fold.getParts()[part]), partType(fold, part));
+}
+
+/// Passes `memref` on to the next rank and receives into slot number `slot`.
+Value BufferEmitter::emitSend(FoldLoopOp fold, unsigned part, Value memref, Value slot) {
+  return BufferSendRecvOp::create(builder, loc, builder.getI64Type(), memref,
+                                  getSlot(fold, part, slot), fold.getAxis(), /*shift=*/1);
+}
+
 /// Starts what the first step finds under way; events step by step, part by part.
 SmallVector<Value> BufferEmitter::emitFirstFetches(FoldLoopOp fold) {
   const FoldPlan &foldPlan = plan.getFold(fold);
   SmallVector<Value> started;
+  if (fold.getSchedule() == Schedule::Ring) {
+    for (unsigned p = 0; p < fold.getParts().size(); ++p)
+      started.push_back(emitSend(fold, p, getOwnPart(fold, p), index(0)));
+    return started;
+  }
   if (foldPlan.whole) {
     for (unsigned p = 0; p < fold.getParts().size(); ++p) {
       auto shard = cast<RankedTensorType>(fold.getParts()[p].getType());
@@ -89,7 +109,7 @@ SmallVector<Value> BufferEmitter::emitFirstFetches(FoldLoopOp fold) {
 }
 
 LogicalResult BufferEmitter::emitFold(FoldLoopOp fold) {
-  if (fold.getSchedule() != Schedule::Ring && !fetched.count(fold))
+  if (!fetched.count(fold) && countFirstFetches(fold) > 0 && plan.getFold(fold).slotCount > 0)
     fetched[fold] = emitFirstFetches(fold);
   emitCopies(fold);
   return fold.getSchedule() == Schedule::Ring ? emitRing(fold) : emitStreamed(fold);
@@ -203,7 +223,7 @@ LogicalResult BufferEmitter::emitRing(FoldLoopOp fold) {
     Value step = loop.getInductionVar();
     SmallVector<Value> memrefs;
     for (unsigned p = 0; p < parts; ++p) {
-      Value own = reshape(getMemref(fold.getParts()[p]), partType(fold, p));
+      Value own = getOwnPart(fold, p);
       if (foldPlan.slotCount > 0) {
         // Slot of step i is (i - 1) mod slots; step 0 never uses it.
         Value before = arith::AddIOp::create(builder, loc, step, index(foldPlan.slotCount - 1));
@@ -218,17 +238,22 @@ LogicalResult BufferEmitter::emitRing(FoldLoopOp fold) {
                                        index(steps));
     auto send = [&] {
       SmallVector<Value> started;
-      for (unsigned p = 0; p < parts; ++p) {
-        Value number = arith::RemUIOp::create(builder, loc, step, index(foldPlan.slotCount));
-        started.push_back(BufferSendRecvOp::create(builder, loc, builder.getI64Type(), memrefs[p],
-                                                   getSlot(fold, p, number), fold.getAxis(),
-                                                   /*shift=*/1));
-      }
+      Value number = arith::RemUIOp::create(builder, loc, step, index(foldPlan.slotCount));
+      for (unsigned p = 0; p < parts; ++p)
+        started.push_back(emitSend(fold, p, memrefs[p], number));
       return started;
     };
-    SmallVector<Value> started;
-    if (foldPlan.slotCount > 0 && foldPlan.prefetch > 0)
-      started = emitIf(builder, loc, more, parts, send);
+    SmallVector<Value> started, first = fetched.lookup(fold);
+    if (!first.empty()) {
+      // The first hop is under way already.
+      Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, step, index(0));
+      Value isInner = arith::AndIOp::create(
+          builder, loc, more,
+          arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, step, index(0)));
+      started = emitIf(builder, loc, isInner, parts, send);
+      for (auto [event, early] : llvm::zip(started, first))
+        event = arith::SelectOp::create(builder, loc, isFirst, early, event);
+    }
     SmallVector<Value> nextEvents;
     if (next) {
       Value last = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, step,

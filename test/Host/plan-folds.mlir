@@ -28,16 +28,19 @@ func.func @broadcast(%w: tensor<4x2xf32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
-// Step 0 uses the own shard in place; nothing is sent in the last step.
+// Step 0 uses the own shard in place, which is under way to the next rank since
+// the start of the block; nothing is sent in the last step.
 // CHECK-LABEL: func.func @ring
+// CHECK: %[[FIRST:.*]] = tsp.buffer.send_recv %arg0 to %{{.*}} {axis = "t", shift = 1 : i64}
 // CHECK: %[[RANK:.*]] = tsp.buffer.axis_index "t"
 // CHECK: scf.for
 // CHECK: %[[PART:.*]] = arith.select %{{.*}}, %arg0, %{{.*}} : memref<4x2xf32>
 // CHECK: %[[E:.*]] = scf.if
 // CHECK: tsp.buffer.send_recv %[[PART]] to %{{.*}} {axis = "t", shift = 1 : i64}
+// CHECK: %[[W:.*]] = arith.select %{{.*}}, %[[FIRST]], %[[E]] : i64
 // CHECK: tsp.buffer.launch @fma ins(%arg1, %[[PART]]
 // CHECK: scf.if
-// CHECK: tsp.buffer.wait %[[E]]
+// CHECK: tsp.buffer.wait %[[W]]
 func.func @ring(%w: tensor<4x2xf32>) -> tensor<4xf32> {
   %0 = tsp.launch @zero() : () -> tensor<4xf32>
   %r = tsp.fold_loop(%w : tensor<4x2xf32>) iter(%0 : tensor<4xf32>) attributes {axis = "t", steps = 3 : i64,
