@@ -11,6 +11,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax._src import config
 from jax.sharding import AbstractMesh
 
 from tsp import artifacts, module_text
@@ -56,7 +57,8 @@ def export(fn: Any, *args: Any, path: str | os.PathLike | None = None, entry: st
     if isinstance(fn, Mapping) and args:
         raise ValueError("several entries carry their own arguments; give none to export()")
     texts, signatures = {}, []
-    with _mesh_scope(mesh):
+    # One frame, the innermost of the user's, is what a diagnostic should point at.
+    with _mesh_scope(mesh), config.traceback_in_locations_limit(1):
         for name, one in entries.items():
             texts[name], signature = _lower(name, one)
             signatures.append(signature)
