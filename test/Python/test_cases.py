@@ -6,7 +6,7 @@ import pytest
 from Integration import cases, harness
 
 pytestmark = pytest.mark.skipif(not harness.tools_are_built(), reason="tsp-compile is not built")
-MESHES = [("t=2", "tsp"), ("t=3", "tsp"), ("t=4", "tsp"), ("t=8", "tsp"), ("t=3", "tp"), ("t=4", "tp")]
+MESHES = [("t=3", "tsp"), ("t=4", "tsp"), ("t=3", "tp")]
 
 
 @pytest.mark.parametrize("name", cases.FORWARD)
@@ -30,9 +30,11 @@ def test_ranks(run_case, name, mesh, strategy):
     run_case(name, mesh, strategy)
 
 
-@pytest.mark.parametrize("mesh, strategy", [("t=1", "tp"), ("t=1", "tsp"), ("t=2", "tp"), ("t=8", "tp"), ("t=4", "none")])
-def test_other_meshes(run_case, mesh, strategy):
-    run_case("llama", mesh, strategy)
+@pytest.mark.parametrize("mesh, strategy", [("t=1", "tp"), ("t=1", "tsp"), ("t=2", "tp"), ("t=2", "tsp"), ("t=4", "tp"), ("t=8", "tp"), ("t=8", "tsp"),
+                                            ("t=4", "none")])
+@pytest.mark.parametrize("name", ["llama", "gemma"])
+def test_other_meshes(run_case, name, mesh, strategy):
+    run_case(name, mesh, strategy)
 
 
 @pytest.mark.parametrize("name", ["llama", "gemma"])
