@@ -240,10 +240,17 @@ bool Matcher::matchMax(const Access &max, const Access &scores) {
                                           : exp.value.getDefiningOp(),
                 "exponential of scores minus what is no maximum over the keys");
   std::optional<Access> input = reducedInput(reduce, access);
-  if (!input || !isSame(*input, scores))
-    return fail(reduce,
-                "exponential of scores minus a maximum of other values");
-  return true;
+  if (input && isSame(*input, scores))
+    return true;
+  auto base = [&](Value value) {
+    Access at(value, space.create(cast<RankedTensorType>(value.getType())));
+    while (stepKeep(space, at))
+      ;
+    return at.value;
+  };
+  if (base(reduce.getInputs()[0]) != base(scores.value))
+    return fail(reduce, "exponential of scores minus a maximum of other values");
+  return fail(reduce, "a softmax over other dims than the product contracts");
 }
 
 /// `guard` holds exactly in rows in which every score is -inf: not(any(s !=

@@ -39,8 +39,10 @@ static void buildImport(OpPassManager &manager, const PipelineOptions &options) 
   buildImportPipeline(manager, importOptions);
 }
 
-/// Before sharding: the partitioner knows the roles of attention's dims.
+/// Before sharding: the partitioner knows the roles of attention's dims, and
+/// folds blocks that name their axis as it folds what JAX wrote.
 static void buildRaise(OpPassManager &manager, const PipelineOptions &options) {
+  manager.addPass(createExpandBlocks());
   RaiseAttentionOptions raise;
   raise.remarks = options.remarks;
   manager.addPass(createRaiseAttention(raise));

@@ -66,7 +66,7 @@ func.func @softmax_over_queries(%arg0: tensor<2x7x6x5xf32>, %arg1: tensor<2x7x6x
   %11 = stablehlo.broadcast_in_dim %10, dims = [0, 1, 3] : (tensor<2x6x7xf32>) -> tensor<2x6x1x7xf32>
   %12 = stablehlo.broadcast_in_dim %11, dims = [0, 1, 2, 3] : (tensor<2x6x1x7xf32>) -> tensor<2x6x7x7xf32>
   %13 = stablehlo.divide %9, %12 : tensor<2x6x7x7xf32>
-  // expected-remark @+1 {{attention not raised: exponential of scores minus a maximum of other values}}
+  // expected-remark @+1 {{attention not raised: a softmax over other dims than the product contracts}}
   %14 = stablehlo.dot_general %arg2, %13, batching_dims = [0, 2] x [0, 1], contracting_dims = [1] x [3] : (tensor<2x7x6x13xf32>, tensor<2x6x7x7xf32>) -> tensor<2x6x13x7xf32>
   %15 = stablehlo.transpose %14, dims = [0, 3, 1, 2] : (tensor<2x6x13x7xf32>) -> tensor<2x7x6x13xf32>
   return %15 : tensor<2x7x6x13xf32>

@@ -3,8 +3,8 @@
 """Attention as JAX programs write it: name -> (function, arguments, what raising says).
 
 Every size is a different prime where it can be, so that a swapped layout cannot
-pass. The expectation is the tail of the remark, or None where raising must not
-match.
+pass. In VARIANTS the last entry is the tail of the remark, in NEAR_MISSES why
+raising leaves the program alone.
 """
 import jax
 import jax.numpy as jnp
@@ -311,7 +311,7 @@ VARIANTS = {
 NEAR_MISSES = {
     "no_max": (no_max, same, "exponential of scores from which no maximum was subtracted"),
     "wrong_sum": (wrong_sum, same, "division by a sum that is not that of the exponentials over the keys"),
-    "softmax_over_queries": (softmax_over_queries, same, "exponential of scores minus a maximum of other values"),
+    "softmax_over_queries": (softmax_over_queries, same, "a softmax over other dims than the product contracts"),
     "weak_fill": (weak_fill, qkv(), "the fill -3 is not negative enough to be a mask"),
     "keeps_probabilities": (keeps_probabilities, same, "scores or probabilities are also used elsewhere, as by a gradient"),
     "gradient": (gradient, qkv(), "scores or probabilities are also used elsewhere, as by a gradient"),
