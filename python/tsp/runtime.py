@@ -60,7 +60,7 @@ class Context:
     def set(self, entry: str, argument: dict[str, Any], name: str, value: np.ndarray) -> None:
         """Hands a whole array to the ranks; `argument` is its part of the description."""
         number, dtype = DTYPES[argument["dtype"]]
-        array = np.ascontiguousarray(value, dtype=dtype)
+        array = np.asarray(value, dtype=dtype, order="C")  # ascontiguousarray would give scalars a dim
         shape = (ctypes.c_int64 * max(array.ndim, 1))(*array.shape)
         data = array.ctypes.data_as(ctypes.c_void_p)
         self._check(self._library.tsp_set(self._context, entry.encode(), name.encode(), number, array.ndim, shape, data))
