@@ -53,14 +53,9 @@ static bool isDeep(const GemmSpec &spec, const GemmOperand &operand,
          (spec.k.size() == 1 || spec.k.back() % lanes == 0);
 }
 
-/// Rows that would fall on few sets of the first cache when read in step.
-static bool collides(int64_t strideBytes) { return strideBytes % 2048 == 0; }
-
 static void planCopyOfA(const GemmSpec &spec, GemmPlan &plan) {
   const GemmOperand &a = spec.a;
-  int64_t bytes = spec.compute.getIntOrFloatBitWidth() / 8;
-  if (spec.k.size() == 1 && a.k[0] == 1 && a.element == spec.compute &&
-      (plan.kind != GemmPlan::packed || !collides(a.free * bytes))) {
+  if (spec.k.size() == 1 && a.k[0] == 1 && a.element == spec.compute) {
     plan.copyA = GemmCopy::none;
   } else if (isDeep(spec, a, plan.lanes)) {
     plan.copyA = GemmCopy::lines;

@@ -183,22 +183,48 @@ void VectorEmitter::store(Value scalar, Value flat, Value at) {
   memref::StoreOp::create(b, loc, scalar, flat, at);
 }
 
+/// Where no instruction masks 16 bits, LLVM goes lane by lane, and would round
+/// each bf16 again by a library call: it is to see integers. Of a buffer it
+/// sees no more than the pointer.
+static Value asIntegers(VectorEmitter &e, Value flat) {
+  auto type = cast<MemRefType>(flat.getType());
+  if (!type.getElementType().isBF16())
+    return flat;
+  MemRefType integers =
+      MemRefType::Builder(type).setElementType(e.b.getI16Type());
+  return UnrealizedConversionCastOp::create(e.b, e.loc, integers, flat)
+      .getResult(0);
+}
+
 Value VectorEmitter::loadVector(Value flat, Value at, int64_t lanes,
                                 Value mask) {
-  Type element = cast<MemRefType>(flat.getType()).getElementType();
-  VectorType type = vectorOf(element, lanes);
+  VectorType type =
+      vectorOf(cast<MemRefType>(flat.getType()).getElementType(), lanes);
   if (!mask)
     return vector::LoadOp::create(b, loc, type, flat, at);
-  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
-  return vector::MaskedLoadOp::create(b, loc, type, flat, at, mask, zero);
+  Value buffer = asIntegers(*this, flat);
+  VectorType stored =
+      vectorOf(cast<MemRefType>(buffer.getType()).getElementType(), lanes);
+  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(stored));
+  Value vector =
+      vector::MaskedLoadOp::create(b, loc, stored, buffer, at, mask, zero);
+  if (stored == type)
+    return vector;
+  return arith::BitcastOp::create(b, loc, type, vector);
 }
 
 void VectorEmitter::storeVector(Value vector, Value flat, Value at,
                                 Value mask) {
-  if (mask)
-    vector::MaskedStoreOp::create(b, loc, flat, at, mask, vector);
-  else
+  if (!mask) {
     vector::StoreOp::create(b, loc, vector, flat, at);
+    return;
+  }
+  Value buffer = asIntegers(*this, flat);
+  if (buffer != flat)
+    vector = arith::BitcastOp::create(
+        b, loc, cast<VectorType>(vector.getType()).clone(b.getI16Type()),
+        vector);
+  vector::MaskedStoreOp::create(b, loc, buffer, at, mask, vector);
 }
 
 Value VectorEmitter::mask(Value count, int64_t lanes) {

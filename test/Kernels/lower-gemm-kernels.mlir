@@ -63,7 +63,7 @@ func.func private @decode_rows(%x: tensor<1x576xf32>, %w: tensor<1536x576xf32>) 
 // CHECK-LABEL: func.func private @ragged_bf16(
 // CHECK:         arith.extf {{.*}} : vector<16xbf16> to vector<16xf32>
 // CHECK:         vector.fma {{.*}} : vector<16xf32>
-// CHECK:         vector.maskedstore {{.*}} : memref<6767xbf16>, vector<16xi1>, vector<16xbf16>
+// CHECK:         vector.maskedstore {{.*}} : memref<6767xi16>, vector<16xi1>, vector<16xi16>
 func.func private @ragged_bf16(%x: tensor<67x43xbf16>, %w: tensor<43x101xbf16>) -> tensor<67x101xbf16> attributes {tsp.kernel} {
   %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<67x43xbf16>, tensor<43x101xbf16>) -> tensor<67x101xbf16>
   return %0 : tensor<67x101xbf16>

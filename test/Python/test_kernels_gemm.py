@@ -79,7 +79,7 @@ FORMS = {
 @pytest.fixture(scope="module", params=[("native", 512), ("haswell", 256), ("x86-64", 128)], ids=lambda p: p[0])
 def kernels(request, tmp_path_factory):
     cpu, bits = request.param
-    dtypes = ("f32", "bf16", "f64", "f16") if cpu == "native" else ("f32",)
+    dtypes = {"native": ("f32", "bf16", "f64", "f16"), "haswell": ("f32", "bf16")}.get(cpu, ("f32",))
     text = "".join(dot_text(f"{form}_{dtype}", *FORMS[form], dtype)[0] for form in FORMS for dtype in dtypes)
     return compile_kernels(text, [f"--tsp-lower-gemm-kernels=vector-bits={bits}"], tmp_path_factory.mktemp("gemm"), cpu)
 

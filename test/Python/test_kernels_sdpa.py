@@ -173,7 +173,7 @@ def close(found, expected, limit):
 
 
 @pytest.fixture(scope="module", params=[("native", 512, "f32"), ("native", 512, "bf16"), ("native", 512, "f64"), ("native", 512, "f16"),
-                                        ("haswell", 256, "f32"), ("x86-64", 128, "f32")], ids=lambda p: f"{p[0]}-{p[2]}")
+                                        ("haswell", 256, "f32"), ("haswell", 256, "bf16"), ("x86-64", 128, "f32")], ids=lambda p: f"{p[0]}-{p[2]}")
 def kernels(request, tmp_path_factory):
     cpu, bits, dtype = request.param
     text = ""
