@@ -187,17 +187,13 @@ Value ElementEmitter::emitUncached(Value tensor, ArrayRef<LinearIndex> index) {
                           "refused or rewritten it");
 }
 
-Value ElementEmitter::emitAt(OpBuilder &at, Value tensor, ValueRange values) {
+void ElementEmitter::emitAt(OpBuilder &at, llvm::function_ref<void()> body) {
   Block *block = at.getInsertionBlock();
   auto point = at.getInsertionPoint();
   Scope scope(current, block, /*isBranch=*/true,
               point == block->end() ? nullptr : &*point);
   ScopeChange change(*this, &scope);
-  ElementIndex index;
-  auto type = cast<RankedTensorType>(tensor.getType());
-  for (auto [value, size] : llvm::zip_equal(values, type.getShape()))
-    index.push_back(makeSymbol(value, 0, size - 1));
-  return emit(tensor, index);
+  body();
 }
 
 Value ElementEmitter::load(Value flat, Type elementType,

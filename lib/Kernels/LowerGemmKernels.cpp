@@ -5,11 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "GemmEpilogue.h"
 #include "GemmFromDot.h"
 #include "tsp/Kernels/Kernels.h"
 #include "tsp/Kernels/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -75,20 +78,27 @@ public:
   using LowerGemmKernelsBase::LowerGemmKernelsBase;
 
   void runOnOperation() override {
+    SmallVector<func::FuncOp> kernels;
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (isTensorKernel(function) && lower(function))
+      if (isTensorKernel(function))
+        kernels.push_back(function);
+    for (func::FuncOp kernel : kernels) {
+      bool failed = false;
+      if (lower(kernel, failed))
         ++numKernels;
+      if (failed)
+        return signalPassFailure();
+    }
   }
 
 private:
   /// Rewrites a kernel that is one product; leaves others as they are.
-  bool lower(func::FuncOp kernel) {
+  bool lower(func::FuncOp kernel, bool &failed) {
     if (!llvm::hasSingleElement(kernel.getBody()))
       return false;
     Block &body = kernel.getBody().front();
     auto dots = body.getOps<stablehlo::DotGeneralOp>();
-    if (!llvm::hasSingleElement(dots) ||
-        body.getTerminator()->getNumOperands() != 1)
+    if (!llvm::hasSingleElement(dots))
       return false;
     stablehlo::DotGeneralOp dot = *dots.begin();
     for (Type type : {dot.getLhs().getType(), dot.getRhs().getType(),
@@ -98,10 +108,18 @@ private:
         return false;
     }
     Type compute = dotComputeType(dot);
-    auto chain = followResult(body.getTerminator()->getOperand(0), dot);
-    if (!compute || !chain)
+    if (!compute)
       return false;
-    DotProduct product = takeApart(dot, compute, chain->strides);
+
+    SmallVector<Value> results(body.getTerminator()->getOperands());
+    std::optional<ResultChain> chain;
+    if (results.size() == 1)
+      chain = followResult(results.front(), dot);
+    if (!chain && !isEpilogue(results, dot))
+      return false;
+    SmallVector<int64_t> strides =
+        chain ? chain->strides : rowMajorStrides(dot.getType().getShape());
+    DotProduct product = takeApart(dot, compute, strides);
     auto a = dyn_cast<BlockArgument>(product.baseA);
     auto b = dyn_cast<BlockArgument>(product.baseB);
     if (!a || !b)
@@ -112,7 +130,8 @@ private:
     target.registers = vectorBits >= 512 ? 32 : 16;
     Region tensorBody;
     KernelBuffers buffers = startBufferForm(kernel, tensorBody);
-    OpBuilder builder = OpBuilder::atBlockEnd(&kernel.getBody().front());
+    Block *block = &kernel.getBody().front();
+    OpBuilder builder = OpBuilder::atBlockEnd(block);
     VectorEmitter e(builder, dot.getLoc());
     auto buffer = [&](BlockArgument argument, int64_t offset) {
       Value flat = e.flat(buffers.inputs[argument.getArgNumber()]);
@@ -120,12 +139,23 @@ private:
     };
     product.spec.a.flat = buffer(a, product.offsetA);
     product.spec.b.flat = buffer(b, product.offsetB);
-    Value output = e.flat(buffers.outputs.front());
     GemmPlan plan = planGemm(product.spec, target);
+    GemmStore store;
+    Value output = e.flat(buffers.outputs.front());
+    std::optional<GemmEpilogue> epilogue;
+    if (chain)
+      store = [&](VectorEmitter &e, const GemmRow &row) {
+        storeRow(e, row, product, *chain, plan.lanes, output);
+      };
+    else
+      store = epilogue
+                  .emplace(dot, product, tensorBody.front(), buffers, block,
+                           plan.lanes)
+                  .getStore();
     emitGemm(e, product.spec, plan, buffers.begin, buffers.end, buffers.scratch,
-             [&](VectorEmitter &e, const GemmRow &row) {
-               storeRow(e, row, product, *chain, plan.lanes, output);
-             });
+             store);
+    failed = epilogue && epilogue->failed();
+    tensorBody.dropAllReferences();
     finishBufferForm(kernel, plan.grid, plan.scratchBytes);
     return true;
   }

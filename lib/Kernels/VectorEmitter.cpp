@@ -8,6 +8,7 @@
 #include "tsp/Kernels/VectorEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -128,6 +129,27 @@ void VectorEmitter::loop(Value from, Value to, int64_t step,
 void VectorEmitter::loop(int64_t from, int64_t to, int64_t step,
                          llvm::function_ref<void(Value)> body) {
   loop(index(from), index(to), step, body);
+}
+
+void VectorEmitter::elementLoop(Value from, Value to, int64_t lanes,
+                                llvm::function_ref<void(Value)> body) {
+  auto loop = scf::ForOp::create(b, loc, from, to, index(1));
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(loop.getBody()->getTerminator());
+    body(loop.getInductionVar());
+  }
+  MLIRContext *context = b.getContext();
+  auto vectorize = LLVM::LoopVectorizeAttr::get(
+      context, {}, {}, {}, b.getI32IntegerAttr(lanes), {}, {}, {});
+  auto interleave =
+      LLVM::LoopInterleaveAttr::get(context, b.getI32IntegerAttr(1));
+  auto unroll = LLVM::LoopUnrollAttr::get(context, b.getBoolAttr(true), {}, {},
+                                          {}, {}, {}, {});
+  loop->setAttr("loop_annotation",
+                LLVM::LoopAnnotationAttr::get(
+                    context, {}, vectorize, interleave, unroll, {}, {}, {}, {},
+                    {}, {}, {}, {}, {}, {}, {}));
 }
 
 void VectorEmitter::when(Value condition, llvm::function_ref<void()> body,

@@ -69,6 +69,24 @@ func.func private @ragged_bf16(%x: tensor<67x43xbf16>, %w: tensor<43x101xbf16>) 
   return %0 : tensor<67x101xbf16>
 }
 
+// What follows elementwise is computed from the finished row of a tile.
+// CHECK-LABEL: func.func private @residual(
+// CHECK-SAME:    %[[R:[a-z0-9]*]]: memref<480x576xf32>, %[[OUT:[a-z0-9]*]]: memref<480x576xf32>,
+// CHECK-DAG:     %[[FLAT:.*]] = memref.reinterpret_cast %[[R]]
+// CHECK-DAG:     %[[TO:.*]] = memref.reinterpret_cast %[[OUT]]
+// CHECK:         vector.fma
+// CHECK:         scf.for %{{.*}} = %c0 to %c32 step %c1
+// CHECK:           %[[OLD:.*]] = memref.load %[[FLAT]]
+// CHECK:           %[[NEW:.*]] = arith.addf %[[OLD]], %{{.*}} : f32
+// CHECK:           memref.store %[[NEW]], %[[TO]]
+// CHECK:         } {loop_annotation = #[[LOOP:.*]]}
+func.func private @residual(%x: tensor<480x1536xf32>, %w: tensor<1536x576xf32>, %r: tensor<480x576xf32>) -> tensor<480x576xf32>
+    attributes {tsp.kernel, tsp.tied = array<i64: 2>} {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<480x1536xf32>, tensor<1536x576xf32>) -> tensor<480x576xf32>
+  %1 = stablehlo.add %r, %0 : tensor<480x576xf32>
+  return %1 : tensor<480x576xf32>
+}
+
 // Products of integers are for the general lowering.
 // CHECK-LABEL: func.func private @integers(
 // CHECK-SAME:    tensor<4x4xi32>

@@ -177,3 +177,67 @@ func.func private @k(%a: tensor<4x20x6xbf16>, %w: tensor<7x2x6xf32>) -> tensor<4
     expected = np.einsum("bse,hgne->bshgn", a[:, 3:13].astype(np.float64), turned).reshape(4, 10, 28)
     found, = kernel([a, w], [((4, 10, 28), "f32")])
     assert error(found, expected) < LIMITS["f32"]
+
+
+EPILOGUES = {
+    "accumulate": (["%r2: tensor<2x33x3x17xf32>"], "%y = stablehlo.add %r2, %r : tensor<2x33x3x17xf32>", "f32", lambda r, x: x + r),
+    "silu_times": (["%r2: tensor<2x33x3x17xf32>"], """
+  %l = stablehlo.logistic %r2 : tensor<2x33x3x17xf32>
+  %s = stablehlo.multiply %l, %r2 : tensor<2x33x3x17xf32>
+  %y = stablehlo.multiply %s, %r : tensor<2x33x3x17xf32>""", "f32", lambda r, x: x / (1 + np.exp(-x)) * r),
+    "bias_gelu": (["%b: tensor<3x17xf32>"], """
+  %c = stablehlo.broadcast_in_dim %b, dims = [2, 3] : (tensor<3x17xf32>) -> tensor<2x33x3x17xf32>
+  %t = stablehlo.add %r, %c : tensor<2x33x3x17xf32>
+  %h = stablehlo.tanh %t : tensor<2x33x3x17xf32>
+  %y = stablehlo.convert %h : (tensor<2x33x3x17xf32>) -> tensor<2x33x3x17xbf16>""", "bf16", lambda r, b: np.tanh(r + b)),
+    "row_scale": (["%b: tensor<2x33xf32>"], """
+  %c = stablehlo.broadcast_in_dim %b, dims = [0, 1] : (tensor<2x33xf32>) -> tensor<2x33x3x17xf32>
+  %y = stablehlo.multiply %r, %c : tensor<2x33x3x17xf32>""", "f32", lambda r, b: r * b[:, :, None, None]),
+    "position": ([], """
+  %i = stablehlo.iota dim = 3 : tensor<2x33x3x17xf32>
+  %y = stablehlo.subtract %r, %i : tensor<2x33x3x17xf32>""", "f32", lambda r: r - np.arange(17)),
+}
+
+
+@pytest.mark.parametrize("rows", ["w", "wt"])
+@pytest.mark.parametrize("name", EPILOGUES)
+def test_epilogue(tmp_path, name, rows):
+    """Elementwise ops on the product are part of its kernel."""
+    arguments, ops, dtype, function = EPILOGUES[name]
+    weight, contract = ((40, 3, 17), 0) if rows == "w" else ((3, 17, 40), 2)
+    text = f"""
+func.func private @k({", ".join(["%a: tensor<2x33x40xf32>", f"%w: {tensor(weight, 'f32')}", *arguments])}) -> tensor<2x33x3x17x{dtype}>
+    attributes {{tsp.kernel}} {{
+  %r = stablehlo.dot_general %a, %w, contracting_dims = [2] x [{contract}]
+    : (tensor<2x33x40xf32>, {tensor(weight, 'f32')}) -> tensor<2x33x3x17xf32>
+  {ops}
+  return %y : tensor<2x33x3x17x{dtype}>
+}}
+"""
+    kernel = compile_kernels(text, ["--tsp-lower-gemm-kernels"], tmp_path)["k"]
+    rng = np.random.default_rng(0)
+    a, w = random(rng, (2, 33, 40), "f32"), random(rng, weight, "f32")
+    shapes = [tuple(int(d) for d in x.split("<")[1].split("xf")[0].split("x")) for x in arguments]
+    extra = [random(rng, shape, "f32") for shape in shapes]
+    expected = function(reference(a, w, ((), ()), ((2,), (contract,))), *[x.astype(np.float64) for x in extra])
+    found, = kernel([a, w, *extra], [((2, 33, 3, 17), dtype)])
+    assert error(found, expected) < LIMITS[dtype]
+
+
+def test_two_results(tmp_path):
+    """A product is stored and used: the fold of a bf16 product rounds it first."""
+    text = """
+func.func private @k(%a: tensor<20x40xbf16>, %w: tensor<40x50xbf16>, %c: tensor<20x50xf32>) -> (tensor<20x50xbf16>, tensor<20x50xf32>)
+    attributes {tsp.kernel} {
+  %r = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0] : (tensor<20x40xbf16>, tensor<40x50xbf16>) -> tensor<20x50xbf16>
+  %x = stablehlo.convert %r : (tensor<20x50xbf16>) -> tensor<20x50xf32>
+  %y = stablehlo.add %c, %x : tensor<20x50xf32>
+  return %r, %y : tensor<20x50xbf16>, tensor<20x50xf32>
+}
+"""
+    kernel = compile_kernels(text, ["--tsp-lower-gemm-kernels"], tmp_path)["k"]
+    rng = np.random.default_rng(0)
+    a, w, c = random(rng, (20, 40), "bf16"), random(rng, (40, 50), "bf16"), random(rng, (20, 50), "f32")
+    product, total = kernel([a, w, c], [((20, 50), "bf16"), ((20, 50), "f32")])
+    assert error(product, reference(a, w, ((), ()), ((1,), (0,)))) < LIMITS["bf16"]
+    np.testing.assert_array_equal(total, c + product.astype(np.float32))

@@ -113,9 +113,9 @@ public:
   mlir::Value emit(mlir::Value tensor, llvm::ArrayRef<LinearIndex> index);
   /// The element at this place of the row-major order.
   mlir::Value emitFlat(mlir::Value tensor, const LinearIndex &place);
-  /// The element at index values, with code at the insertion point of `at`.
-  mlir::Value emitAt(mlir::OpBuilder &at, mlir::Value tensor,
-                     mlir::ValueRange index);
+  /// Runs `body` with its code going to the insertion point of `at`, in a block
+  /// of the caller.
+  void emitAt(mlir::OpBuilder &at, llvm::function_ref<void()> body);
   /// Loads and stores a computed value in a flat buffer of `elementType`.
   mlir::Value load(mlir::Value flat, mlir::Type elementType,
                    const LinearIndex &place);

@@ -78,6 +78,10 @@ public:
   /// A loop that carries values; the body returns their next ones.
   Values loop(Value from, Value to, int64_t step, mlir::ValueRange init,
               llvm::function_ref<Values(Value, mlir::ValueRange)> body);
+  /// A loop over elements, written as scalars, of which LLVM is to make vectors
+  /// of `lanes`; it would else unroll short loops and vectorise what is around.
+  void elementLoop(Value from, Value to, int64_t lanes,
+                   llvm::function_ref<void(Value)> body);
   void when(Value condition, llvm::function_ref<void()> body,
             llvm::function_ref<void()> otherwise = nullptr);
 

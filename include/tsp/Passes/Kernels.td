@@ -86,8 +86,9 @@ def LowerGemmKernels : Pass<"tsp-lower-gemm-kernels", "mlir::ModuleOp"> {
     becomes a blocked, vectorised product in buffer form (see
     tsp/Kernels/Gemm.h). Transposes, broadcasts, slices, reshapes and exact
     conversions of the operands become strides and conversions of the reads;
-    those of the result become strides and conversions of the stores. Sums are
-    f32, or f64 when an operand, the result or the algorithm asks for it, and
+    those of the result become strides and conversions of the stores; or else
+    elementwise ops that read the product at their own place are computed from
+    each finished piece of a row. Sums are f32, or f64 when an operand, the result or the algorithm asks for it, and
     rounded once. Other kernels are left as they are.
 
     ```
@@ -108,7 +109,7 @@ def LowerGemmKernels : Pass<"tsp-lower-gemm-kernels", "mlir::ModuleOp"> {
                         "width of the vectors: 512, 256 or 128">];
   let dependentDialects = ["mlir::vector::VectorDialect", "mlir::scf::SCFDialect",
                            "mlir::memref::MemRefDialect", "mlir::arith::ArithDialect",
-                           "mlir::math::MathDialect"];
+                           "mlir::math::MathDialect", "mlir::LLVM::LLVMDialect"];
   let statistics = [Statistic<"numKernels", "kernels", "Products lowered">];
 }
 
