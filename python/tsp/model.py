@@ -65,7 +65,7 @@ class Model:
         import jax
         signature = self._signatures.get(entry)
         if signature is None:
-            raise KeyError(f"no signature of entry {entry!r}: use call(), or compile what tsp.export() returned")
+            raise ValueError(f"no signature of entry {entry!r}: use call(), or compile what tsp.export() returned")
         leaves = self._leaves(signature, args)
         for number, (argument, k) in enumerate(zip(signature.arguments, signature.kept)):
             self._give(entry, number, argument.name, argument.kind, leaves[k])
@@ -165,7 +165,7 @@ class Model:
         for number, argument in enumerate(arguments):
             if name in (argument.get("name"), f"arg{number}"):
                 return argument
-        raise KeyError(f"entry {entry} has no argument {name!r}; it has {[a.get('name') for a in arguments]}")
+        raise ValueError(f"entry {entry} has no argument {name!r}; it has {[a.get('name') for a in arguments]}")
 
     def _read_argument(self, entry: str, number: int) -> np.ndarray:
         return self._context.read_argument(entry, self._entries[entry]["args"][number], f"arg{number}")

@@ -68,8 +68,8 @@ class Program:
             file.write(self.text)
 
     def signature(self, entry: str = "main") -> Signature:
-        """The signature of `entry`; KeyError, listing the entries, if there is none."""
+        """The signature of `entry`; ValueError, listing the entries, if there is none."""
         for signature in self.signatures:
             if signature.name == entry:
                 return signature
-        raise KeyError(f"no entry {entry!r}; the module has {[s.name for s in self.signatures]}")
+        raise ValueError(f"no entry {entry!r}; the module has {[s.name for s in self.signatures]}")

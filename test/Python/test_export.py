@@ -74,7 +74,7 @@ def test_several_entries_share_a_module():
                                           ("private", "score.silu")]
     assert "call @score.silu" in program.text
     assert program.signature("decode").arguments[0].name == "params['w'][0]"
-    with pytest.raises(KeyError, match="no entry 'train'"):
+    with pytest.raises(ValueError, match="no entry 'train'"):
         program.signature("train")
 
 

@@ -48,7 +48,7 @@ def test_bf16_and_names(tmp_path):
         y, = model.call(program.signature().named(params, X.astype(ml_dtypes.bfloat16)))
         assert y.dtype == ml_dtypes.bfloat16
         np.testing.assert_allclose(y.astype(np.float32), affine(PARAMS, X)["y"], rtol=1e-2)
-        with pytest.raises(KeyError, match="no argument 'z'"):
+        with pytest.raises(ValueError, match="no argument 'z'"):
             model.call({"z": X})
 
 
@@ -60,7 +60,7 @@ def test_wrong_structures_are_refused():
             model({"w": PARAMS["w"]}, X)
         with pytest.raises(TypeError, match="input x is missing"):
             model(PARAMS, None)
-        with pytest.raises(tsp.RuntimeFailure, match="shape"):
+        with pytest.raises(tsp.RuntimeFailure, match="expected 2x3xf32, found 1x3xf32"):
             model(PARAMS, X[:1])
 
 
