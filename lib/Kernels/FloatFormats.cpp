@@ -186,6 +186,8 @@ Value tsp::toStorage(OpBuilder &builder, Location loc, Value value,
                      Type elementType) {
   ScalarBuilder b(builder, loc);
   Type storage = getStorageType(elementType);
+  if (elementType.isF32() || elementType.isF64())
+    return value;
   if (elementType.isF16())
     return b.truncf(value, elementType);
   if (isa<FloatType>(elementType)) {

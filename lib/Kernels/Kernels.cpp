@@ -25,8 +25,12 @@ Type tsp::getStorageType(Type elementType) {
 }
 
 MemRefType tsp::getBufferType(RankedTensorType type) {
-  return MemRefType::get(type.getShape(),
-                         getStorageType(type.getElementType()));
+  // Bare pointers stand for memrefs with canonical strides, which an empty one
+  // of a higher rank does not have.
+  Type storage = getStorageType(type.getElementType());
+  if (type.getNumElements() == 0)
+    return MemRefType::get({0}, storage);
+  return MemRefType::get(type.getShape(), storage);
 }
 
 tsp::KernelBuffers tsp::startBufferForm(func::FuncOp kernel,

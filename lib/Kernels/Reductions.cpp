@@ -269,6 +269,9 @@ SmallVector<Value> Reduction::emitStep(ElementEmitter &emitter,
                           : result[kept++]);
     for (Value input : reduce.getInputs())
       elements.push_back(emitter.emit(input, index));
+    // Over no dims there is nothing to combine, and the init is left out.
+    if (extents.empty())
+      return elements;
     return emitCombine(emitter, reduce.getBody(), accumulators, elements);
   }
   auto window = cast<sh::ReduceWindowOp>(op);

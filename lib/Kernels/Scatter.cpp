@@ -95,11 +95,12 @@ private:
                          dims.getScatterIndicesBatchingDims()))
       start[dim] = batch[indicesDim > vectorDim ? indicesDim - 1 : indicesDim];
 
-    // What holds for the whole window is tested before its loops.
+    // An update whose window does not lie inside is dropped as a whole.
     Value condition;
-    for (int64_t dim : dims.getScatterDimsToOperandDims())
-      if (windowDimOf[dim] < 0 || updateShape[windowDimOf[dim]] == 1)
-        condition = emitIsInside(condition, start[dim], shape[dim]);
+    for (int64_t dim : dims.getScatterDimsToOperandDims()) {
+      int64_t window = windowDimOf[dim] < 0 ? 1 : updateShape[windowDimOf[dim]];
+      condition = emitIsInside(condition, start[dim], shape[dim] - window + 1);
+    }
     auto loops = [&] {
       SmallVector<int64_t> extents;
       for (int64_t dim : windowDims)
@@ -126,35 +127,21 @@ private:
     for (auto [dim, i] : llvm::zip_equal(windowDims, window))
       updateIndex[dim] = i;
     ElementIndex index(start);
-    Value condition;
-    for (unsigned dim = 0; dim < shape.size(); ++dim) {
-      int64_t windowDim = windowDimOf[dim];
-      if (windowDim < 0 || updateShape[windowDim] == 1)
-        continue;
-      index[dim] = index[dim] + updateIndex[windowDim];
-      if (llvm::is_contained(dims.getScatterDimsToOperandDims(), dim))
-        condition = emitIsInside(condition, index[dim], shape[dim]);
-    }
-    auto combine = [&] {
-      LinearIndex place = linearize(index, shape);
-      SmallVector<Value> arguments;
-      for (auto [input, output] : llvm::zip_equal(op.getInputs(), outputs))
-        arguments.push_back(
-            emitter.load(output, getElementTypeOrSelf(input), place));
-      for (Value update : op.getUpdates())
-        arguments.push_back(emitter.emit(update, updateIndex));
-      SmallVector<Value> results = emitter.emitBody(
-          op.getUpdateComputation(), arguments, /*exact=*/false);
-      for (auto [input, output, result] :
-           llvm::zip_equal(op.getInputs(), outputs, results))
-        emitter.store(result, output, getElementTypeOrSelf(input), place);
-      return SmallVector<Value>();
-    };
-    if (!condition) {
-      combine();
-      return;
-    }
-    emitter.emitIf(condition, {}, combine, [] { return SmallVector<Value>(); });
+    for (unsigned dim = 0; dim < shape.size(); ++dim)
+      if (windowDimOf[dim] >= 0)
+        index[dim] = index[dim] + updateIndex[windowDimOf[dim]];
+    LinearIndex place = linearize(index, shape);
+    SmallVector<Value> arguments;
+    for (auto [input, output] : llvm::zip_equal(op.getInputs(), outputs))
+      arguments.push_back(
+          emitter.load(output, getElementTypeOrSelf(input), place));
+    for (Value update : op.getUpdates())
+      arguments.push_back(emitter.emit(update, updateIndex));
+    SmallVector<Value> results =
+        emitter.emitBody(op.getUpdateComputation(), arguments, /*exact=*/false);
+    for (auto [input, output, result] :
+         llvm::zip_equal(op.getInputs(), outputs, results))
+      emitter.store(result, output, getElementTypeOrSelf(input), place);
   }
 
   ElementEmitter &emitter;

@@ -69,7 +69,8 @@ bool isTensorKernel(mlir::func::FuncOp function);
 /// as i8, other integers signless, f64, f32, f16 and bf16 as they are.
 mlir::Type getStorageType(mlir::Type elementType);
 
-/// The buffer of a tensor: its shape, with getStorageType elements.
+/// The buffer of a tensor: its shape ([0] if it is empty), with getStorageType
+/// elements.
 mlir::MemRefType getBufferType(mlir::RankedTensorType type);
 
 /// The pieces of a kernel that is on its way from tensor form to buffer form.
