@@ -147,6 +147,8 @@ LogicalResult BufferEmitter::emitBlock(Block &block) {
     loc = op.getLoc();
     if (failed(emitOp(&op)))
       return failure();
+    if (auto it = behind.find(&op); it != behind.end())
+      it->second();
   }
   return success();
 }

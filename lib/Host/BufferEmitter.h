@@ -13,6 +13,8 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/SymbolTable.h"
 
+#include <functional>
+
 namespace tsp {
 
 /// Writes an entry in destination form, following a plan.
@@ -72,6 +74,8 @@ private:
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>> fetched;
   /// The fold whose first fetches start in the last step of the key.
   llvm::DenseMap<mlir::Operation *, FoldLoopOp> nextFold;
+  /// What to emit behind an op of a fold's body.
+  llvm::DenseMap<mlir::Operation *, std::function<void()>> behind;
   int64_t numCopies = 0;
 };
 

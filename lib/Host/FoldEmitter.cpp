@@ -9,9 +9,10 @@
 //
 //   fetch 0 .. n-1                     in the last step of the fold before, at the
 //   for i in 0 .. G:                   block's start, or here
-//     if i + n < G: fetch i + n
 //     wait for fetch i
-//     body of part i
+//     body of part i, and in it, behind its last collective (links deliver in
+//       order, and the body waits for its own), else before it:
+//         if i + n < G: fetch i + n
 //
 // gather: the same with n = G, or one all_gather of everything.
 //
@@ -144,6 +145,18 @@ static SmallVector<Value> emitIf(OpBuilder &builder, Location loc, Value conditi
   return SmallVector<Value>(branch.getResults());
 }
 
+/// The last op of the body in which ranks meet, or null.
+static Operation *findLastCollective(FoldLoopOp fold) {
+  Operation *last = nullptr;
+  Block &body = fold.getBody().front();
+  fold.getBody().walk([&](Operation *op) {
+    if (isa<AllGatherOp, ReduceScatterOp, AllReduceOp, AllToAllOp, BroadcastOp, SendRecvOp,
+            FoldLoopOp>(op))
+      last = body.findAncestorOpInBlock(*op);
+  });
+  return last;
+}
+
 LogicalResult BufferEmitter::emitStreamed(FoldLoopOp fold) {
   const FoldPlan &foldPlan = plan.getFold(fold);
   unsigned parts = fold.getParts().size();
@@ -165,23 +178,30 @@ LogicalResult BufferEmitter::emitStreamed(FoldLoopOp fold) {
     builder.setInsertionPointToStart(loop.getBody());
     Value step = loop.getInductionVar();
     SmallVector<Value> events(loop.getRegionIterArgs().take_front(inFlight));
-    if (!foldPlan.whole && ahead < steps) {
-      Value later = arith::AddIOp::create(builder, loc, step, index(ahead));
-      Value more = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, later,
-                                         index(steps));
-      llvm::append_range(events, emitIf(builder, loc, more, parts, [&] {
-                           SmallVector<Value> started;
-                           for (unsigned p = 0; p < parts; ++p)
-                             started.push_back(emitFetch(fold, p, later));
-                           return started;
-                         }));
-    }
     SmallVector<Value> nextEvents;
-    if (next) {
-      Value last = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, step,
-                                         index(steps - 1));
-      nextEvents = emitIf(builder, loc, last, nextCount, [&] { return emitFirstFetches(next); });
-    }
+    auto fetchLater = [&] {
+      if (!foldPlan.whole && ahead < steps) {
+        Value later = arith::AddIOp::create(builder, loc, step, index(ahead));
+        Value more = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, later,
+                                           index(steps));
+        llvm::append_range(events, emitIf(builder, loc, more, parts, [&] {
+                             SmallVector<Value> started;
+                             for (unsigned p = 0; p < parts; ++p)
+                               started.push_back(emitFetch(fold, p, later));
+                             return started;
+                           }));
+      }
+      if (next) {
+        Value last = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, step,
+                                           index(steps - 1));
+        nextEvents = emitIf(builder, loc, last, nextCount, [&] { return emitFirstFetches(next); });
+      }
+    };
+    Operation *lastCollective = ahead > 0 ? findLastCollective(fold) : nullptr;
+    if (lastCollective)
+      behind[lastCollective] = fetchLater;
+    else
+      fetchLater();
     if (!foldPlan.whole)
       for (Value event : ArrayRef(events).take_front(parts))
         BufferWaitOp::create(builder, loc, event);

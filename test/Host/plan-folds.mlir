@@ -53,6 +53,25 @@ func.func @ring(%w: tensor<4x2xf32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
+// A body's own collective goes first over the link.
+// CHECK-LABEL: func.func @behind
+// CHECK: scf.for
+// CHECK: tsp.buffer.all_reduce
+// CHECK: scf.if
+// CHECK: tsp.buffer.broadcast %arg0
+// CHECK: tsp.buffer.launch @fma
+func.func @behind(%w: tensor<4x2xf32>, %x: tensor<4xf32>) -> tensor<4xf32> {
+  %r = tsp.fold_loop(%w : tensor<4x2xf32>) iter(%x : tensor<4xf32>) attributes {axis = "t", steps = 3 : i64,
+      part_dims = array<i64: 1>, part_sizes = array<i64: 2>, part_starts = array<i64: 0>,
+      part_totals = array<i64: 6>, schedule = #tsp.schedule<broadcast>} -> tensor<4xf32> {
+  ^bb0(%g: tensor<i32>, %p: tensor<4x2xf32>, %acc: tensor<4xf32>):
+    %s = tsp.all_reduce %acc {axis = "t"} : (tensor<4xf32>) -> tensor<4xf32>
+    %1 = tsp.launch @fma(%s, %p) : (tensor<4xf32>, tensor<4x2xf32>) -> tensor<4xf32>
+    tsp.yield %1 : tensor<4xf32>
+  }
+  return %r : tensor<4xf32>
+}
+
 // Two loops that start from one fill: each fills its own variable.
 // CHECK-LABEL: func.func @fills
 // CHECK: tsp.buffer.launch @zero outs(%arg2
