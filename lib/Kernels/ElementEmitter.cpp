@@ -175,12 +175,14 @@ Value ElementEmitter::emitUncached(Value tensor, ArrayRef<LinearIndex> index) {
     return value;
   if (Value value = emitDynamicOp(*this, op, index))
     return value;
+  unsigned number = cast<OpResult>(tensor).getResultNumber();
+  if (Value value = emitRandomBits(*this, op, number, index))
+    return value;
   if (isReduction(op)) {
     if (trial) {
       trial->uses.push_back({op, ElementIndex(index)});
       return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
     }
-    unsigned number = cast<OpResult>(tensor).getResultNumber();
     return emitReductionInPlace(*this, op, index)[number];
   }
   return refuse(op, type, "no kernel can hold this op; import should have "

@@ -69,6 +69,9 @@ mlir::Value emitShapeOp(ElementEmitter &emitter, mlir::Operation *op,
                         llvm::ArrayRef<LinearIndex> index);
 mlir::Value emitDynamicOp(ElementEmitter &emitter, mlir::Operation *op,
                           llvm::ArrayRef<LinearIndex> index);
+/// A result of rng_bit_generator (RandomBits.cpp).
+mlir::Value emitRandomBits(ElementEmitter &emitter, mlir::Operation *op,
+                           unsigned number, llvm::ArrayRef<LinearIndex> index);
 /// The place in the operand of an element of a dynamic_update_slice's update.
 LinearIndex emitUpdatePlace(ElementEmitter &emitter, mlir::Operation *op,
                             llvm::ArrayRef<LinearIndex> index);
