@@ -50,7 +50,8 @@ int64_t tsp::mergeEqualKernels(ModuleOp module, ArrayRef<LaunchedKernel> launche
     func::FuncOp kernel = entry->kernel;
     SmallVector<func::FuncOp, 1> &candidates = byHash[hashKernel(kernel)];
     auto same = llvm::find_if(candidates, [&](func::FuncOp other) {
-      return areEqual(kernel, other);
+      return areEqual(kernel, other) &&
+             (!entry->hasAliases || kernel->getAttr("tsp.tied") == other->getAttr("tsp.tied"));
     });
     if (same != candidates.end()) {
       launch.setKernel(same->getName());

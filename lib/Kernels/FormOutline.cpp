@@ -75,6 +75,19 @@ private:
 
 } // namespace
 
+/// The value whose buffer a value lies in: views share that of what they view.
+static Value getBuffer(Value value) {
+  while (auto view = value.getDefiningOp<stablehlo::ReshapeOp>())
+    value = view.getOperand();
+  return value;
+}
+
+/// True if another input of the kernel lies in the buffer of input `number`.
+static bool isAliased(ArrayRef<Value> inputs, size_t number) {
+  Value buffer = getBuffer(inputs[number]);
+  return llvm::count_if(inputs, [&](Value input) { return getBuffer(input) == buffer; }) > 1;
+}
+
 /// The argument whose buffer the result may take over, or -1: it has the type of
 /// the result, and its element i is read for no other element of the result.
 /// Prefers one that nobody reads after the launch.
@@ -93,7 +106,7 @@ static int64_t findTied(Block &body, const Cluster &cluster, ArrayRef<Value> inp
       identity.insert(&op);
   int64_t found = -1;
   for (BlockArgument arg : body.getArguments()) {
-    if (arg.getType() != type ||
+    if (arg.getType() != type || isAliased(inputs, arg.getArgNumber()) ||
         !llvm::all_of(arg.getUsers(), [&](Operation *user) {
           return identity.contains(user);
         }))
@@ -111,10 +124,12 @@ static int64_t findTied(Block &body, const Cluster &cluster, ArrayRef<Value> inp
 
 /// Whether the kernel writes no more than a part of an argument's buffer, which
 /// nothing else in it reads.
-static bool isUpdateInPlace(Operation *root) {
+static bool isUpdateInPlace(Operation *root, ArrayRef<Value> inputs) {
+  auto updated = dyn_cast_or_null<BlockArgument>(
+      root->getNumOperands() > 0 ? root->getOperand(0) : Value());
   return isa<stablehlo::DynamicUpdateSliceOp, stablehlo::ScatterOp>(root) &&
-         root->getNumResults() == 1 && isa<BlockArgument>(root->getOperand(0)) &&
-         root->getOperand(0).hasOneUse();
+         root->getNumResults() == 1 && updated && updated.hasOneUse() &&
+         !isAliased(inputs, updated.getArgNumber());
 }
 
 LaunchedKernel tsp::outlineCluster(const Cluster &cluster, RecomputeRules &rules,
@@ -138,14 +153,18 @@ LaunchedKernel tsp::outlineCluster(const Cluster &cluster, RecomputeRules &rules
   func::ReturnOp::create(builder, root->getLoc(), returned);
 
   SmallVector<int64_t> tied(results.size(), -1);
-  bool mustTie = isUpdateInPlace(copied);
+  ArrayRef<Value> inputs = bodyCopy.getInputs();
+  bool mustTie = isUpdateInPlace(copied, inputs);
   if (mustTie)
     tied[0] = cast<BlockArgument>(copied->getOperand(0)).getArgNumber();
   else if (results.size() == 1)
-    tied[0] = findTied(body, cluster, bodyCopy.getInputs());
+    tied[0] = findTied(body, cluster, inputs);
+  bool hasAliases = false;
+  for (size_t number = 0; number < inputs.size(); ++number)
+    hasAliases |= isAliased(inputs, number);
 
   builder.setInsertionPointToEnd(module.getBody());
-  auto type = FunctionType::get(context, ValueRange(bodyCopy.getInputs()).getTypes(),
+  auto type = FunctionType::get(context, ValueRange(inputs).getTypes(),
                                 ValueRange(results).getTypes());
   auto kernel = func::FuncOp::create(builder, root->getLoc(), "k", type);
   kernel.setPrivate();
@@ -157,10 +176,10 @@ LaunchedKernel tsp::outlineCluster(const Cluster &cluster, RecomputeRules &rules
 
   builder.setInsertionPoint(root);
   auto launch = LaunchOp::create(builder, root->getLoc(), ValueRange(results).getTypes(),
-                                 kernel.getName(), bodyCopy.getInputs());
+                                 kernel.getName(), inputs);
   for (auto [from, to] : llvm::zip(results, launch.getResults()))
     from.replaceAllUsesWith(to);
   Operation *named =
       cluster.heavy && classify(cluster.heavy) != OpClass::Reduction ? cluster.heavy : root;
-  return {launch, kernel, named->getName().stripDialect()};
+  return {launch, kernel, named->getName().stripDialect(), hasAliases};
 }

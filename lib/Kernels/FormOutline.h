@@ -17,12 +17,13 @@
 
 namespace tsp {
 
-/// A kernel that has no name of its own yet, its one launch, and the name of the op
-/// that stands for it.
+/// A kernel that has no name of its own yet, its one launch, the name of the op
+/// that stands for it, and whether some inputs share a buffer.
 struct LaunchedKernel {
   LaunchOp launch;
   mlir::func::FuncOp kernel;
   llvm::StringRef opName;
+  bool hasAliases;
 };
 
 /// Makes a kernel of a cluster, at the end of `module`, and a launch of it before
@@ -33,8 +34,8 @@ LaunchedKernel outlineCluster(const Cluster &cluster, RecomputeRules &rules,
                               mlir::ModuleOp module);
 
 /// Gives one kernel to all launches of kernels that are equal but for locations
-/// and for the buffers that results may take over, and names kernels by what they
-/// do. Returns the number of kernels that are left.
+/// and for the buffers that results may take over, where all may be taken over, and
+/// names kernels by what they do. Returns the number of kernels that are left.
 int64_t mergeEqualKernels(mlir::ModuleOp module,
                           llvm::ArrayRef<LaunchedKernel> launched);
 

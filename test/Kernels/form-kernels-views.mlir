@@ -118,3 +118,25 @@ func.func public @moves_nothing(%x: tensor<4x1x8xf32>) -> tensor<1x4x8xf32> {
   %w = stablehlo.transpose %v, dims = [2, 1, 0] : (tensor<8x4x1xf32>) -> tensor<1x4x8xf32>
   return %w : tensor<1x4x8xf32>
 }
+
+// -----
+
+// A view of the buffer is read at other places: the result may not overwrite it.
+// The same kernel on two buffers is another one.
+// CHECK-LABEL: func.func public @aliased
+// CHECK-NEXT: %[[A:.*]] = tsp.launch @k_add_0(%arg0, %arg1)
+// CHECK-NEXT: %[[V:.*]] = stablehlo.reshape %arg0
+// CHECK-NEXT: %[[B:.*]] = tsp.launch @k_add_1(%arg0, %[[V]])
+// CHECK-NEXT: return %[[A]], %[[B]]
+// CHECK: func.func private @k_add_0
+// CHECK-SAME: tsp.tied = array<i64: 0>
+// CHECK: func.func private @k_add_1
+// CHECK-SAME: tsp.tied = array<i64: -1>
+func.func public @aliased(%x: tensor<4x8xf32>, %z: tensor<8x4xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+  %u = stablehlo.transpose %z, dims = [1, 0] : (tensor<8x4xf32>) -> tensor<4x8xf32>
+  %a = stablehlo.add %x, %u : tensor<4x8xf32>
+  %v = stablehlo.reshape %x : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  %t = stablehlo.transpose %v, dims = [1, 0] : (tensor<8x4xf32>) -> tensor<4x8xf32>
+  %b = stablehlo.add %x, %t : tensor<4x8xf32>
+  return %a, %b : tensor<4x8xf32>, tensor<4x8xf32>
+}
