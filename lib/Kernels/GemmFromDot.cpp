@@ -18,9 +18,8 @@ using namespace mlir;
 using namespace tsp;
 
 namespace {
-/// Some dims of the result (or contracted dims) as one loop.
+/// Dims of the result, a part of one, or contracted dims.
 struct Loop {
-  SmallVector<int64_t> dims; ///< of the result, outermost first
   int64_t size = 1;
   int64_t a = 0, b = 0, c = 0; ///< strides
 };
@@ -47,7 +46,6 @@ Loops simplify(const Loops &loops) {
         outer.a = loop.a;
         outer.b = loop.b;
         outer.c = loop.c;
-        outer.dims.append(loop.dims);
         continue;
       }
     }
@@ -103,7 +101,7 @@ Type tsp::dotComputeType(stablehlo::DotGeneralOp dot) {
 }
 
 DotProduct tsp::takeApart(stablehlo::DotGeneralOp dot, Type compute,
-                          ArrayRef<int64_t> strides) {
+                          ArrayRef<StridedDim> dims) {
   auto numbers = dot.getDotDimensionNumbers();
   auto lhsBatch = numbers.getLhsBatchingDimensions();
   auto rhsBatch = numbers.getRhsBatchingDimensions();
@@ -115,29 +113,26 @@ DotProduct tsp::takeApart(stablehlo::DotGeneralOp dot, Type compute,
   StridedView rhs = viewThrough(dot.getRhs(), /*throughWidening=*/true);
 
   Loops batch, m, n, k;
-  int64_t dim = 0;
-  for (auto [l, r] : llvm::zip_equal(lhsBatch, rhsBatch)) {
-    batch.push_back({{dim},
-                     lhsType.getDimSize(l),
-                     lhs.strides[l],
-                     rhs.strides[r],
-                     strides[dim]});
-    ++dim;
-  }
+  const StridedDim *dim = dims.begin();
+  auto take = [&](Loops &loops, int64_t strideA, int64_t strideB) {
+    size_t first = loops.size();
+    for (StridedPart part : llvm::reverse(*dim++)) {
+      loops.insert(loops.begin() + first,
+                   {part.size, strideA, strideB, part.stride});
+      strideA *= part.size;
+      strideB *= part.size;
+    }
+  };
+  for (auto [l, r] : llvm::zip_equal(lhsBatch, rhsBatch))
+    take(batch, lhs.strides[l], rhs.strides[r]);
   for (int64_t l = 0; l < lhsType.getRank(); ++l)
-    if (isFree(lhsBatch, lhsContract, l)) {
-      m.push_back(
-          {{dim}, lhsType.getDimSize(l), lhs.strides[l], 0, strides[dim]});
-      ++dim;
-    }
+    if (isFree(lhsBatch, lhsContract, l))
+      take(m, lhs.strides[l], 0);
   for (int64_t r = 0; r < rhsType.getRank(); ++r)
-    if (isFree(rhsBatch, rhsContract, r)) {
-      n.push_back(
-          {{dim}, rhsType.getDimSize(r), 0, rhs.strides[r], strides[dim]});
-      ++dim;
-    }
+    if (isFree(rhsBatch, rhsContract, r))
+      take(n, 0, rhs.strides[r]);
   for (auto [l, r] : llvm::zip_equal(lhsContract, rhsContract))
-    k.push_back({{}, lhsType.getDimSize(l), lhs.strides[l], rhs.strides[r], 0});
+    k.push_back({lhsType.getDimSize(l), lhs.strides[l], rhs.strides[r], 0});
   // The order of contracted dims is free: the one with stride 1 comes last.
   llvm::sort(k, [](const Loop &x, const Loop &y) {
     return std::pair(x.a, x.b) > std::pair(y.a, y.b);
@@ -169,8 +164,6 @@ DotProduct tsp::takeApart(stablehlo::DotGeneralOp dot, Type compute,
   spec.n = columns.size;
   spec.a.free = rows.a;
   spec.b.free = columns.size == 1 ? 1 : columns.b;
-  product.mDims = rows.dims;
-  product.nDims = columns.dims;
   product.mStride = rows.c;
   product.nStride = columns.size == 1 ? 1 : columns.c;
   for (Loops *loops : {&batch, &m, &n})
@@ -178,11 +171,10 @@ DotProduct tsp::takeApart(stablehlo::DotGeneralOp dot, Type compute,
       spec.outer.push_back(loop.size);
       spec.a.outer.push_back(loop.a);
       spec.b.outer.push_back(loop.b);
-      product.outerDims.push_back(loop.dims);
       product.outerStrides.push_back(loop.c);
     }
   if (k.empty())
-    k.push_back({{}, 1, 1, 1, 0});
+    k.push_back({1, 1, 1, 0});
   for (Loop &loop : k) {
     spec.k.push_back(loop.size);
     spec.a.k.push_back(loop.a);

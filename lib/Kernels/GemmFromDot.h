@@ -14,13 +14,10 @@
 
 namespace tsp {
 
-/// A dot_general taken apart. Each loop of the product stands for some dims of
-/// the result, outermost first, and has one stride in the buffer of the result.
+/// A dot_general taken apart. Each loop of the product has one stride in the
+/// buffer of the result.
 struct DotProduct {
-  using Dims = llvm::SmallVector<int64_t>;
   GemmSpec spec; ///< without the buffers
-  llvm::SmallVector<Dims> outerDims;
-  Dims mDims, nDims;
   llvm::SmallVector<int64_t> outerStrides;
   int64_t mStride = 0, nStride = 0;
   mlir::Value baseA, baseB; ///< what spec.a and spec.b read
@@ -30,11 +27,10 @@ struct DotProduct {
 /// Whether the product can be computed in f32 or f64, and in which.
 mlir::Type dotComputeType(stablehlo::DotGeneralOp dot);
 
-/// Normalises a dot_general of floats without empty dims; `strides` are those
-/// of its result in the buffer that it is stored to, by which the loops are
-/// chosen.
+/// Normalises a dot_general of floats without empty dims; `dims` are those of
+/// its result in the buffer that it is stored to, by which the loops are chosen.
 DotProduct takeApart(stablehlo::DotGeneralOp dot, mlir::Type compute,
-                     llvm::ArrayRef<int64_t> strides);
+                     llvm::ArrayRef<StridedDim> dims);
 
 } // namespace tsp
 

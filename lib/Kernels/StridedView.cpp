@@ -62,6 +62,40 @@ tsp::reshapeStrides(ArrayRef<int64_t> from, ArrayRef<int64_t> strides,
   return result;
 }
 
+SmallVector<StridedDim> tsp::rowMajorDims(ArrayRef<int64_t> shape) {
+  SmallVector<StridedDim> dims;
+  for (auto [size, stride] : llvm::zip_equal(shape, rowMajorStrides(shape)))
+    dims.push_back({{size, stride}});
+  return dims;
+}
+
+std::optional<SmallVector<StridedDim>>
+tsp::reshapeDims(ArrayRef<StridedDim> from, ArrayRef<int64_t> to) {
+  SmallVector<StridedPart> parts;
+  for (const StridedDim &dim : from)
+    llvm::append_range(parts, dim);
+  SmallVector<StridedDim> result(to.size());
+  for (size_t j = to.size(); j-- > 0;) {
+    StridedDim reversed;
+    for (int64_t missing = to[j]; missing > 1;) {
+      StridedPart part = parts.pop_back_val();
+      if (missing % part.size == 0) {
+        if (part.size > 1)
+          reversed.push_back(part);
+        missing /= part.size;
+      } else if (part.size % missing == 0) {
+        reversed.push_back({missing, part.stride});
+        parts.push_back({part.size / missing, part.stride * missing});
+        missing = 1;
+      } else {
+        return std::nullopt;
+      }
+    }
+    result[j].assign(reversed.rbegin(), reversed.rend());
+  }
+  return result;
+}
+
 /// Whether every value of `from` is a value of `to`.
 static bool isWidening(Type from, Type to) {
   auto source = dyn_cast<FloatType>(from), target = dyn_cast<FloatType>(to);

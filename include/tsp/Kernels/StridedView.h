@@ -35,6 +35,22 @@ std::optional<llvm::SmallVector<int64_t>>
 reshapeStrides(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> strides,
                llvm::ArrayRef<int64_t> to);
 
+/// A dim that lies in memory as parts, outermost first; the index of the dim is
+/// the row-major index of the parts.
+struct StridedPart {
+  int64_t size, stride;
+};
+using StridedDim = llvm::SmallVector<StridedPart, 2>;
+
+/// The dims of a row-major buffer of this shape.
+llvm::SmallVector<StridedDim> rowMajorDims(llvm::ArrayRef<int64_t> shape);
+
+/// The dims of a tensor of shape `to` with the same elements, in row-major
+/// order, as one with dims `from`; where a part would have to be cut unevenly,
+/// there is no answer.
+std::optional<llvm::SmallVector<StridedDim>>
+reshapeDims(llvm::ArrayRef<StridedDim> from, llvm::ArrayRef<int64_t> to);
+
 } // namespace tsp
 
 #endif // TSP_KERNELS_STRIDEDVIEW_H
