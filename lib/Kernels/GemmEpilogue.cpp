@@ -87,8 +87,7 @@ GemmEpilogue::GemmEpilogue(stablehlo::DotGeneralOp dot,
                            const KernelBuffers &buffers, Block *block,
                            int64_t lanes)
     : dot(dot), product(product), lanes(lanes),
-      emitter(block,
-              block->getParentOp()->getParentOfType<ModuleOp>()) {
+      emitter(block, block->getParentOp()->getParentOfType<ModuleOp>()) {
   emitter.setLoc(dot.getLoc());
   for (auto [argument, buffer] :
        llvm::zip_equal(tensorBody.getArguments(), buffers.inputs))
@@ -122,8 +121,7 @@ LinearIndex GemmEpilogue::placeOf(VectorEmitter &e, const GemmRow &row,
   return place;
 }
 
-void GemmEpilogue::storeElement(VectorEmitter &e, const GemmRow &row,
-                                Value x) {
+void GemmEpilogue::storeElement(VectorEmitter &e, const GemmRow &row, Value x) {
   Type element = dot.getType().getElementType();
   Type type = getComputeType(element);
   Value sum = e.narrow(e.load(row.sums, e.add(row.at, x)), element);

@@ -28,7 +28,8 @@ struct DotProduct {
 mlir::Type dotComputeType(stablehlo::DotGeneralOp dot);
 
 /// Normalises a dot_general of floats without empty dims; `dims` are those of
-/// its result in the buffer that it is stored to, by which the loops are chosen.
+/// its result in the buffer that it is stored to, by which the loops are
+/// chosen.
 DotProduct takeApart(stablehlo::DotGeneralOp dot, mlir::Type compute,
                      llvm::ArrayRef<StridedDim> dims);
 

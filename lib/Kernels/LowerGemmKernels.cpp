@@ -31,14 +31,14 @@ namespace {
 /// it is rounded to, and where its dims end up.
 struct ResultChain {
   SmallVector<Type> types;
-  SmallVector<int64_t> strides; ///< of the dot's dims in the result's buffer
+  SmallVector<StridedDim> dims; ///< of the dot in the result's buffer
 };
 
 /// Follows the result of a kernel up to its dot_general.
 std::optional<ResultChain> followResult(Value result,
                                         stablehlo::DotGeneralOp dot) {
   auto type = cast<RankedTensorType>(result.getType());
-  ResultChain chain{{}, rowMajorStrides(type.getShape())};
+  ResultChain chain{{}, rowMajorDims(type.getShape())};
   while (result.getDefiningOp() != dot) {
     Operation *op = result.getDefiningOp();
     if (!isa_and_nonnull<stablehlo::ConvertOp, stablehlo::TransposeOp,
@@ -50,17 +50,15 @@ std::optional<ResultChain> followResult(Value result,
     if (isa<stablehlo::ConvertOp>(op)) {
       chain.types.push_back(getElementTypeOrSelf(result.getType()));
     } else if (auto transpose = dyn_cast<stablehlo::TransposeOp>(op)) {
-      SmallVector<int64_t> strides(shape.size());
+      SmallVector<StridedDim> dims(shape.size());
       for (auto [i, dim] : llvm::enumerate(transpose.getPermutation()))
-        strides[dim] = chain.strides[i];
-      chain.strides = strides;
+        dims[dim] = chain.dims[i];
+      chain.dims = dims;
     } else {
-      auto strides =
-          reshapeStrides(cast<RankedTensorType>(result.getType()).getShape(),
-                         chain.strides, shape);
-      if (!strides)
+      auto dims = reshapeDims(chain.dims, shape);
+      if (!dims)
         return std::nullopt;
-      chain.strides = *strides;
+      chain.dims = *dims;
     }
     result = operand;
   }
@@ -117,9 +115,9 @@ private:
       chain = followResult(results.front(), dot);
     if (!chain && !isEpilogue(results, dot))
       return false;
-    SmallVector<int64_t> strides =
-        chain ? chain->strides : rowMajorStrides(dot.getType().getShape());
-    DotProduct product = takeApart(dot, compute, strides);
+    DotProduct product =
+        takeApart(dot, compute,
+                  chain ? chain->dims : rowMajorDims(dot.getType().getShape()));
     auto a = dyn_cast<BlockArgument>(product.baseA);
     auto b = dyn_cast<BlockArgument>(product.baseB);
     if (!a || !b)

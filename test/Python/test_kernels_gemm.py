@@ -106,6 +106,10 @@ TAILS = {
     "rows_inside": ("%s = stablehlo.transpose %r, dims = [1, 2, 0] : (tensor<11x3x5xf32>) -> tensor<3x5x11xf32>", (3, 5, 11), "f32",
                     lambda r: r.transpose(1, 2, 0)),
     "reshaped": ("%s = stablehlo.reshape %r : (tensor<11x3x5xf32>) -> tensor<11x15xf32>", (11, 15), "f32", lambda r: r.reshape(11, 15)),
+    "split_and_turned": ("""%p = stablehlo.reshape %r : (tensor<11x3x5xf32>) -> tensor<11x3x5x1xf32>
+  %q = stablehlo.transpose %p, dims = [1, 3, 2, 0] : (tensor<11x3x5x1xf32>) -> tensor<3x1x5x11xf32>
+  %s = stablehlo.reshape %q : (tensor<3x1x5x11xf32>) -> tensor<15x11xf32>""", (15, 11), "f32",
+                         lambda r: r.reshape(11, 15).T),
     "converted": ("%s = stablehlo.convert %r : (tensor<11x3x5xf32>) -> tensor<11x3x5xbf16>", (11, 3, 5), "bf16", lambda r: r),
 }
 
@@ -120,6 +124,24 @@ def test_tail(tmp_path, name):
     a, b = random(rng, form[0], "f32"), random(rng, form[1], "f32")
     found, = kernel([a, b], [(shape, dtype)])
     assert error(found, function(reference(a, b, *form[2:]))) < LIMITS[dtype]
+
+
+def test_split_result(tmp_path):
+    """A reshape that splits a dim of the product, and a transpose that moves the parts."""
+    text = """
+func.func private @k(%a: tensor<2x17x35xf32>, %w: tensor<48x35xf32>) -> tensor<2x2x8x3x17xf32> attributes {tsp.kernel} {
+  %0 = stablehlo.dot_general %a, %w, contracting_dims = [2] x [1] : (tensor<2x17x35xf32>, tensor<48x35xf32>) -> tensor<2x17x48xf32>
+  %1 = stablehlo.reshape %0 : (tensor<2x17x48xf32>) -> tensor<2x17x2x3x8xf32>
+  %2 = stablehlo.transpose %1, dims = [0, 2, 4, 3, 1] : (tensor<2x17x2x3x8xf32>) -> tensor<2x2x8x3x17xf32>
+  return %2 : tensor<2x2x8x3x17xf32>
+}
+"""
+    kernel = compile_kernels(text, ["--tsp-lower-gemm-kernels"], tmp_path)["k"]
+    rng = np.random.default_rng(0)
+    a, w = random(rng, (2, 17, 35), "f32"), random(rng, (48, 35), "f32")
+    expected = (a.astype(np.float64) @ w.astype(np.float64).T).reshape(2, 17, 2, 3, 8).transpose(0, 2, 4, 3, 1)
+    found, = kernel([a, w], [(expected.shape, "f32")])
+    assert error(found, expected) < LIMITS["f32"]
 
 
 @pytest.mark.parametrize("dtype", ["f8E4M3FN", "f8E5M2", "bf16"])
