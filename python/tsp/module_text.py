@@ -63,7 +63,8 @@ def annotate(text: str, arguments: Sequence[Argument]) -> tuple[str, list[Argume
 
 def merge(texts: Mapping[str, str]) -> str:
     """One module with each text's @main as a public function of its entry's name.
-    With several entries the private symbols of an entry `e` become `e.symbol`."""
+    With several entries the private symbols of an entry `e` become `e.symbol`, and
+    so does one that is called like its entry."""
     with jax_mlir.make_ir_context():
         merged = None
         meshes: set[str] = set()
@@ -71,10 +72,11 @@ def merge(texts: Mapping[str, str]) -> str:
             module = ir.Module.parse(text)
             for op in module.body.operations:
                 symbol = ir.StringAttr(op.attributes["sym_name"]).value
-                if symbol == "main" and op.operation.name == "func.func":
-                    _rename(module, op, entry)
-                elif len(texts) > 1 and op.operation.name == "func.func":
+                if op.operation.name == "func.func" and symbol != "main" and (len(texts) > 1 or symbol == entry):
                     _rename(module, op, f"{entry}.{symbol}")
+            for op in module.body.operations:
+                if op.operation.name == "func.func" and ir.StringAttr(op.attributes["sym_name"]).value == "main":
+                    _rename(module, op, entry)
             if merged is None:
                 merged = module
                 meshes = {str(op) for op in module.body.operations if op.operation.name == "sdy.mesh"}
