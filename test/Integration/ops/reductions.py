@@ -17,7 +17,8 @@ def _dots() -> list[Op]:
     table = [
         Op("dot_vectors", jnp.dot, (values(F32, 13), values(F32, 13, seed=1)), False),
         Op("dot_matrix_vector", jnp.dot, (values(F32, 7, 13), values(F32, 13, seed=1)), False),
-        Op("dot_large", jnp.dot, (values(F32, 67, 131), values(F32, 131, 97, seed=1)), False),
+        Op("dot_large", jnp.dot, (values(F32, 67, 131), values(F32, 131, 97, seed=1)), False,
+           values(F32, 67, 131).astype(F64) @ values(F32, 131, 97, seed=1).astype(F64)),
         Op("dot_transposed", lambda a, b: a.T @ b.T, (values(F32, 13, 7), values(F32, 5, 13, seed=1)), False),
         Op("dot_two_contracted", general(((1, 2), (2, 0))), (values(F32, 3, 5, 7), values(F32, 7, 2, 5, seed=1)), False),
         Op("dot_batched", general(((3,), (4,)), ((0, 2), (0, 2))), (values(F32, 2, 7, 3, 5), values(F32, 2, 11, 3, 2, 5, seed=1)), False),
