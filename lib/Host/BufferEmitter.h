@@ -48,6 +48,9 @@ private:
   mlir::Value emitSend(FoldLoopOp fold, unsigned part, mlir::Value memref, mlir::Value slot);
   mlir::Value emitFetch(FoldLoopOp fold, unsigned part, mlir::Value step);
   mlir::Value getSlot(FoldLoopOp fold, unsigned part, mlir::Value slot);
+  llvm::SmallVector<mlir::Value> emitFetches(FoldLoopOp fold, mlir::Value step);
+  llvm::SmallVector<mlir::Value> emitNextFetches(FoldLoopOp next, mlir::Value step, int64_t steps,
+                                                 mlir::ValueRange carried);
   unsigned countFirstFetches(FoldLoopOp fold) const;
 
   /// The memref of a value, with the value's own shape.

@@ -104,8 +104,15 @@ SmallVector<Value> BufferEmitter::emitFirstFetches(FoldLoopOp fold) {
     return started;
   }
   for (int64_t step = 0; step < foldPlan.prefetch; ++step)
-    for (unsigned p = 0; p < fold.getParts().size(); ++p)
-      started.push_back(emitFetch(fold, p, index(step)));
+    llvm::append_range(started, emitFetches(fold, index(step)));
+  return started;
+}
+
+/// Starts the fetches of all parts for one step.
+SmallVector<Value> BufferEmitter::emitFetches(FoldLoopOp fold, Value step) {
+  SmallVector<Value> started;
+  for (unsigned p = 0; p < fold.getParts().size(); ++p)
+    started.push_back(emitFetch(fold, p, step));
   return started;
 }
 
@@ -128,9 +135,11 @@ LogicalResult BufferEmitter::emitBody(FoldLoopOp fold, Value number, ValueRange 
   return result;
 }
 
-/// Runs `then` when `condition` holds; its events, or zeros.
+/// Runs `then` when `condition` holds; its events, else `otherwise` (zeros when
+/// that is empty).
 static SmallVector<Value> emitIf(OpBuilder &builder, Location loc, Value condition, unsigned count,
-                                 llvm::function_ref<SmallVector<Value>()> then) {
+                                 llvm::function_ref<SmallVector<Value>()> then,
+                                 ValueRange otherwise = {}) {
   SmallVector<Type> types(count, builder.getI64Type());
   auto branch = scf::IfOp::create(builder, loc, types, condition, /*withElseRegion=*/count > 0);
   OpBuilder::InsertionGuard guard(builder);
@@ -140,9 +149,32 @@ static SmallVector<Value> emitIf(OpBuilder &builder, Location loc, Value conditi
     return {};
   scf::YieldOp::create(builder, loc, events);
   builder.setInsertionPointToStart(branch.elseBlock());
-  Value zero = arith::ConstantIntOp::create(builder, loc, 0, 64);
-  scf::YieldOp::create(builder, loc, SmallVector<Value>(count, zero));
+  SmallVector<Value> others(otherwise);
+  if (others.empty())
+    others.assign(count, arith::ConstantIntOp::create(builder, loc, 0, 64));
+  scf::YieldOp::create(builder, loc, others);
   return SmallVector<Value>(branch.getResults());
+}
+
+/// In the last steps of a loop of `steps`: the first fetches of the next fold, one
+/// step's fetches a step, as if its steps went on here. `carried` are their events
+/// so far; returns them after this step.
+SmallVector<Value> BufferEmitter::emitNextFetches(FoldLoopOp next, Value step, int64_t steps,
+                                                  ValueRange carried) {
+  const FoldPlan &nextPlan = plan.getFold(next);
+  bool once = nextPlan.whole || next.getSchedule() == Schedule::Ring;
+  int64_t groups = once ? 1 : nextPlan.prefetch, size = carried.size() / groups;
+  SmallVector<Value> events;
+  for (int64_t group = 0; group < groups; ++group) {
+    Value now = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, step,
+                                      index(std::max<int64_t>(0, steps - groups + group)));
+    auto start = [&] {
+      return once ? emitFirstFetches(next) : emitFetches(next, index(group));
+    };
+    llvm::append_range(events, emitIf(builder, loc, now, size, start,
+                                      carried.slice(group * size, size)));
+  }
+  return events;
 }
 
 /// The last op of the body in which ranks meet, or null.
@@ -184,18 +216,12 @@ LogicalResult BufferEmitter::emitStreamed(FoldLoopOp fold) {
         Value later = arith::AddIOp::create(builder, loc, step, index(ahead));
         Value more = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, later,
                                            index(steps));
-        llvm::append_range(events, emitIf(builder, loc, more, parts, [&] {
-                             SmallVector<Value> started;
-                             for (unsigned p = 0; p < parts; ++p)
-                               started.push_back(emitFetch(fold, p, later));
-                             return started;
-                           }));
+        llvm::append_range(events, emitIf(builder, loc, more, parts,
+                                          [&] { return emitFetches(fold, later); }));
       }
-      if (next) {
-        Value last = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, step,
-                                           index(steps - 1));
-        nextEvents = emitIf(builder, loc, last, nextCount, [&] { return emitFirstFetches(next); });
-      }
+      if (next)
+        nextEvents = emitNextFetches(next, step, steps,
+                                     loop.getRegionIterArgs().take_back(nextCount));
     };
     Operation *lastCollective = ahead > 0 ? findLastCollective(fold) : nullptr;
     if (lastCollective)
@@ -275,11 +301,8 @@ LogicalResult BufferEmitter::emitRing(FoldLoopOp fold) {
         event = arith::SelectOp::create(builder, loc, isFirst, early, event);
     }
     SmallVector<Value> nextEvents;
-    if (next) {
-      Value last = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, step,
-                                         index(steps - 1));
-      nextEvents = emitIf(builder, loc, last, nextCount, [&] { return emitFirstFetches(next); });
-    }
+    if (next)
+      nextEvents = emitNextFetches(next, step, steps, loop.getRegionIterArgs());
     // Part (rank - step) mod steps.
     Value step64 = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), step);
     Value shifted = arith::SubIOp::create(

@@ -4,6 +4,8 @@
 
 Links are simulated by a timer, which uses no CPU. All times are the best of several runs, and a machine that
 does something else meanwhile gets more than one try."""
+import os
+
 import numpy as np
 import pytest
 
@@ -39,7 +41,7 @@ def weights(shapes):
 
 PROGRAMS = {
     "mlp=ring": (mlp, {"wg": (512, 1536), "wu": (512, 1536), "wd": (1536, 512)}, (1, 384, 512)),
-    "attention=broadcast": (attention, {"wq": (512, 512), "wk": (512, 128), "wv": (512, 128), "wo": (512, 512)}, (1, 256, 512)),
+    "attention=broadcast": (attention, {"wq": (1024, 1024), "wk": (1024, 256), "wv": (1024, 256), "wo": (1024, 1024)}, (1, 512, 1024)),
 }
 
 
@@ -50,6 +52,8 @@ def seconds(exported, executable, *options):
 
 @pytest.mark.parametrize("schedule", PROGRAMS)
 def test_overlap(schedule, tmp_path):
+    if os.getloadavg()[0] > os.cpu_count():
+        pytest.skip("other work keeps this machine busy: times would say nothing")
     function, shapes, tokens = PROGRAMS[schedule]
     case = Case(function, (weights(shapes), np.random.default_rng(1).standard_normal(tokens).astype(np.float32)))
     exported = harness.export(case, "f32", tmp_path)
