@@ -100,7 +100,7 @@ def test_wrong_shape(product, tmp_path):
 
 def test_wrong_type(product, tmp_path):
     tsp.save_tensors(tmp_path / "x.npz", {"x": X.astype(np.int32)})
-    refused(run_command(product, product / "w.safetensors", tmp_path / "x.npz"), "x", "f32", "i32")
+    refused(run_command(product, product / "w.safetensors", tmp_path / "x.npz"), "x", "2x3xf32", "2x3xint32")
 
 
 def test_missing_file(product):
