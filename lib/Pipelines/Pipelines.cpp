@@ -62,6 +62,7 @@ static void buildLocal(OpPassManager &manager, const PipelineOptions &options) {
   manager.addPass(createTspConvertCollectives());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
+  manager.addPass(createCheckPlacements());
 }
 
 /// Schedules are chosen for folds as a whole; what a step costs is known before

@@ -55,7 +55,9 @@ private:
         if (failed(fromAttr(attr, cast<RankedTensorType>(func.getResultTypes()[i]), mesh,
                             [&] { return func.emitError() << "result " << i << ": "; })))
           return failure();
+    // The values inside are as their author has them, which the checker cannot know.
     WalkResult manual = func.walk([&](sdy::ManualComputationOp op) {
+      func->setAttr("tsp.manual", UnitAttr::get(func.getContext()));
       return WalkResult(checkManual(op, mesh));
     });
     if (manual.wasInterrupted())

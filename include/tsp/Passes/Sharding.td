@@ -79,4 +79,31 @@ def TspConvertCollectives : Pass<"tsp-convert-collectives", "mlir::ModuleOp"> {
   let dependentDialects = ["::tsp::TspDialect", "::tsp::stablehlo::StableHLODialect"];
 }
 
+def CheckPlacements : Pass<"tsp-check-placements", "mlir::ModuleOp"> {
+  let summary = "Checks the program of one rank against the placements it promises.";
+  let description = [{
+    Follows every value along every mesh axis, from the placements of the
+    arguments to those of the results, by rules of its own: equal on all ranks,
+    sharded in a dim, partial, or different in a way that is not tracked. Runs
+    after the partitioner and until kernels are made. An error is
+
+    - on a partial sum: an op that is not linear, adding what is no summand (a bias
+      would count D times), a product of two of them, a narrowing conversion;
+    - contracting a sharded dim with a value that is whole or sharded elsewhere;
+    - joining a shard with a value that varies along the dim but is the same on all
+      ranks (positions of rank 0 for everyone);
+    - a collective on a value that is not what it expects;
+    - a collective on a way that ranks need not take together (`while`, `case`);
+    - a result that is not in the promised placement: replicas that could differ.
+
+    Functions that shard by hand (`tsp.manual`, from `sdy.manual_computation`) are
+    left to their authors.
+
+    ```
+    %y = stablehlo.dot_general %x, %w ..       // both sharded in the contracted dim
+    %z = stablehlo.add %y, %bias ..            // error: %y is a partial sum
+    ```
+  }];
+}
+
 #endif // TSP_PASSES_SHARDING_TD
