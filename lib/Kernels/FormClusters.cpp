@@ -62,7 +62,7 @@ void ClusterBuilder::place(Operation *op) {
   llvm::SmallSetVector<Cluster *, 4> users;
   for (OpOperand &use : op->getUses()) {
     Operation *user = use.getOwner();
-    bool isView = classify(user) == OpClass::Reshape;
+    bool isView = classify(user) == OpClass::Reshape && !rules.isFromNothing(user);
     ArrayRef<Cluster *> of = clustersOf[user];
     if (!rules.mayFuseInto(use)) {
       stored = true;
@@ -222,9 +222,11 @@ bool ClusterBuilder::fits(Operation *op, Cluster &cluster) {
   if (opClass == OpClass::Reshape) {
     // Worth having inside only between two ops of the kernel.
     Operation *def = op->getOperand(0).getDefiningOp();
-    bool joins = def && def->getBlock() == op->getBlock() && def->hasOneUse() &&
-                 (isLight(classify(def)) || classify(def) == OpClass::Contraction);
-    return joins;
+    if (!def || def->getBlock() != op->getBlock() || !def->hasOneUse())
+      return false;
+    OpClass defClass = classify(def);
+    return isLight(defClass) || defClass == OpClass::Contraction ||
+           defClass == OpClass::Reduction;
   }
   return !isExpensive(op) || !isRepeated;
 }

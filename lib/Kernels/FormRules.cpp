@@ -136,9 +136,9 @@ int64_t RecomputeRules::costFromNothing(Operation *op) {
   OpClass opClass = classify(op);
   if (opClass == OpClass::Source) {
     cost = isa<stablehlo::IotaOp>(op) ? 1 : 0;
-  } else if (opClass == OpClass::Expand ||
+  } else if (opClass == OpClass::Expand || opClass == OpClass::Reshape ||
              (opClass == OpClass::Elementwise && !isExpensive(op))) {
-    cost = opClass == OpClass::Expand ? 0 : 1;
+    cost = opClass == OpClass::Elementwise ? 1 : 0;
     for (Value operand : op->getOperands()) {
       Operation *def = operand.getDefiningOp();
       cost += def ? costFromNothing(def) : maxCostFromNothing + 1;

@@ -70,3 +70,24 @@ func.func public @repeated(%x: tensor<32x64xf32>, %w: tensor<64xf32>) -> tensor<
   %y = stablehlo.multiply %x, %wide : tensor<32x64xf32>
   return %y : tensor<32x64xf32>
 }
+
+// -----
+
+// Reshapes to dims of size 1 stand between a sum and its broadcast, and between an
+// iota and a mask.
+// CHECK-LABEL: func.func public @unit_dims
+// CHECK-NEXT: tsp.launch @k_select_0(%arg0)
+// CHECK-NEXT: return
+func.func public @unit_dims(%x: tensor<32x32xf32>) -> tensor<32x32xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %sum = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<32x32xf32>, tensor<f32>) -> tensor<32xf32>
+  %keep = stablehlo.reshape %sum : (tensor<32xf32>) -> tensor<32x1xf32>
+  %wide = stablehlo.broadcast_in_dim %keep, dims = [0, 1] : (tensor<32x1xf32>) -> tensor<32x32xf32>
+  %i = stablehlo.iota dim = 0 : tensor<32xi32>
+  %rows = stablehlo.reshape %i : (tensor<32xi32>) -> tensor<32x1xi32>
+  %a = stablehlo.broadcast_in_dim %rows, dims = [0, 1] : (tensor<32x1xi32>) -> tensor<32x32xi32>
+  %b = stablehlo.iota dim = 1 : tensor<32x32xi32>
+  %mask = stablehlo.compare GE, %a, %b, SIGNED : (tensor<32x32xi32>, tensor<32x32xi32>) -> tensor<32x32xi1>
+  %y = stablehlo.select %mask, %x, %wide : tensor<32x32xi1>, tensor<32x32xf32>
+  return %y : tensor<32x32xf32>
+}
