@@ -20,13 +20,16 @@ namespace tsp {
 using namespace mlir;
 using namespace tsp;
 
-static RankedTensorType typeOf(Value v) { return cast<RankedTensorType>(v.getType()); }
+static RankedTensorType typeOf(Value v) {
+  return cast<RankedTensorType>(v.getType());
+}
 
 namespace {
 
 /// Ranks by coordinate: rank = sum of coordinate times stride.
 struct MeshRanks {
-  explicit MeshRanks(MeshAttr mesh) : mesh(mesh), strides(mesh.getSizes().size(), 1) {
+  explicit MeshRanks(MeshAttr mesh)
+      : mesh(mesh), strides(mesh.getSizes().size(), 1) {
     for (int i = (int)strides.size() - 2; i >= 0; --i)
       strides[i] = strides[i + 1] * mesh.getSizes()[i + 1];
   }
@@ -38,7 +41,8 @@ struct MeshRanks {
     auto values = llvm::to_vector(groups.getValues<int64_t>());
     int64_t size = cast<ShapedType>(groups.getType()).getDimSize(1);
     for (int axis = 0; axis < (int)strides.size(); ++axis) {
-      if (mesh.getSizes()[axis] != size || (int64_t)values.size() != mesh.getNumRanks())
+      if (mesh.getSizes()[axis] != size ||
+          (int64_t)values.size() != mesh.getNumRanks())
         continue;
       bool fits = true;
       for (auto [i, rank] : llvm::enumerate(values))
@@ -58,9 +62,8 @@ struct ConvertCollectivesPass
     : public tsp::impl::TspConvertCollectivesBase<ConvertCollectivesPass> {
   void runOnOperation() override {
     MeshRanks ranks(getMesh(getOperation()));
-    WalkResult result = getOperation().walk([&](Operation *op) {
-      return WalkResult(convert(op, ranks));
-    });
+    WalkResult result = getOperation().walk(
+        [&](Operation *op) { return WalkResult(convert(op, ranks)); });
     if (result.wasInterrupted())
       signalPassFailure();
   }
@@ -72,17 +75,22 @@ private:
     if (isa<stablehlo::PartitionIdOp, stablehlo::ReplicaIdOp>(op)) {
       Value rank = constantI32(b, loc, 0);
       if (isa<stablehlo::PartitionIdOp>(op))
-        for (auto [axis, stride] : llvm::zip(ranks.mesh.getAxes(), ranks.strides))
+        for (auto [axis, stride] :
+             llvm::zip(ranks.mesh.getAxes(), ranks.strides))
           rank = add(b, loc, rank,
-                     multiplyI32(b, loc, tsp::AxisIndexOp::create(b, loc, scalarI32Type(b), axis),
+                     multiplyI32(b, loc,
+                                 tsp::AxisIndexOp::create(
+                                     b, loc, scalarI32Type(b), axis),
                                  stride));
-      rank = stablehlo::ConvertOp::create(b, loc, op->getResult(0).getType(), rank);
+      rank = stablehlo::ConvertOp::create(b, loc, op->getResult(0).getType(),
+                                          rank);
       return replace(op, rank);
     }
     if (auto permute = dyn_cast<stablehlo::CollectivePermuteOp>(op))
       return convertPermute(permute, ranks);
-    if (!isa<stablehlo::AllReduceOp, stablehlo::AllGatherOp, stablehlo::ReduceScatterOp,
-             stablehlo::AllToAllOp, stablehlo::CollectiveBroadcastOp>(op))
+    if (!isa<stablehlo::AllReduceOp, stablehlo::AllGatherOp,
+             stablehlo::ReduceScatterOp, stablehlo::AllToAllOp,
+             stablehlo::CollectiveBroadcastOp>(op))
       return success();
 
     auto groups = op->getAttrOfType<DenseIntElementsAttr>("replica_groups");
@@ -90,7 +98,8 @@ private:
     if (number < 0)
       return op->emitOpError("expected groups of one mesh axis of ")
              << ranks.mesh << ", found " << groups
-             << "; write one collective an axis, or give the mesh one axis of that size";
+             << "; write one collective an axis, or give the mesh one axis of "
+                "that size";
     StringAttr axis = ranks.mesh.getAxes()[number];
     int64_t size = ranks.mesh.getSizes()[number];
     SmallVector<Value> results;
@@ -104,56 +113,70 @@ private:
       else if (isa_and_nonnull<stablehlo::MinOp>(reducer))
         combine = CombineKind::Min;
       else
-        return op->emitOpError("expected a reduction by add, maximum or minimum; gather the "
-                               "values and reduce them locally instead");
+        return op->emitOpError(
+            "expected a reduction by add, maximum or minimum; gather the "
+            "values and reduce them locally instead");
     }
-    for (auto [operand, result] : llvm::zip(op->getOperands(), op->getResults())) {
+    for (auto [operand, result] :
+         llvm::zip(op->getOperands(), op->getResults())) {
       RankedTensorType in = typeOf(operand), out = typeOf(result);
       if (isa<stablehlo::AllReduceOp>(op)) {
-        results.push_back(tsp::AllReduceOp::create(b, loc, out, operand, axis, *combine));
+        results.push_back(
+            tsp::AllReduceOp::create(b, loc, out, operand, axis, *combine));
       } else if (auto gather = dyn_cast<stablehlo::AllGatherOp>(op)) {
         int64_t dim = gather.getAllGatherDim();
-        results.push_back(
-            tsp::AllGatherOp::create(b, loc, out, operand, axis, dim, out.getDimSize(dim)));
+        results.push_back(tsp::AllGatherOp::create(b, loc, out, operand, axis,
+                                                   dim, out.getDimSize(dim)));
       } else if (auto scatter = dyn_cast<stablehlo::ReduceScatterOp>(op)) {
         int64_t dim = scatter.getScatterDimension();
-        results.push_back(tsp::ReduceScatterOp::create(b, loc, out, operand, axis, dim,
-                                                       in.getDimSize(dim), 1, Layout::Contiguous,
-                                                       *combine));
+        results.push_back(tsp::ReduceScatterOp::create(
+            b, loc, out, operand, axis, dim, in.getDimSize(dim), 1,
+            Layout::Contiguous, *combine));
       } else if (auto exchange = dyn_cast<stablehlo::AllToAllOp>(op)) {
-        int64_t split = exchange.getSplitDimension(), concat = exchange.getConcatDimension();
+        int64_t split = exchange.getSplitDimension(),
+                concat = exchange.getConcatDimension();
         if (split == concat)
-          return op->emitOpError("expected split_dimension and concat_dimension to differ, "
-                                 "found both ")
-                 << split << "; add a dim of size " << size << " to exchange along";
-        results.push_back(tsp::AllToAllOp::create(b, loc, out, operand, axis, split,
-                                                  in.getDimSize(split), 1, concat,
-                                                  out.getDimSize(concat), 1));
+          return op->emitOpError(
+                     "expected split_dimension and concat_dimension to differ, "
+                     "found both ")
+                 << split << "; add a dim of size " << size
+                 << " to exchange along";
+        results.push_back(tsp::AllToAllOp::create(
+            b, loc, out, operand, axis, split, in.getDimSize(split), 1, concat,
+            out.getDimSize(concat), 1));
       } else {
-        Value mine = select(b, loc, broadcastScalar(b, loc, isAt(b, loc, axis, 0), in.getShape()),
-                            operand, splat(b, loc, in, 0));
-        results.push_back(tsp::AllReduceOp::create(b, loc, out, mine, axis, CombineKind::Sum));
+        Value mine = select(
+            b, loc,
+            broadcastScalar(b, loc, isAt(b, loc, axis, 0), in.getShape()),
+            operand, splat(b, loc, in, 0));
+        results.push_back(tsp::AllReduceOp::create(b, loc, out, mine, axis,
+                                                   CombineKind::Sum));
       }
     }
     return replace(op, results);
   }
 
-  static LogicalResult convertPermute(stablehlo::CollectivePermuteOp op, const MeshRanks &ranks) {
+  static LogicalResult convertPermute(stablehlo::CollectivePermuteOp op,
+                                      const MeshRanks &ranks) {
     OpBuilder b(op);
     Location loc = op.getLoc();
     auto pairs = llvm::to_vector(
-        op->getAttrOfType<DenseIntElementsAttr>("source_target_pairs").getValues<int64_t>());
+        op->getAttrOfType<DenseIntElementsAttr>("source_target_pairs")
+            .getValues<int64_t>());
     for (auto [number, axis] : llvm::enumerate(ranks.mesh.getAxes())) {
-      int64_t size = ranks.mesh.getSizes()[number], stride = ranks.strides[number];
+      int64_t size = ranks.mesh.getSizes()[number],
+              stride = ranks.strides[number];
       // All pairs move by the same shift along this axis; each coordinate gets
       // a value in every group or in none.
       std::optional<int64_t> shift;
       SmallVector<int64_t> receives(size, 0);
       bool fits = !pairs.empty();
       for (size_t i = 0; fits && i < pairs.size(); i += 2) {
-        int64_t from = ranks.coordinate(pairs[i], number), to = ranks.coordinate(pairs[i + 1], number);
+        int64_t from = ranks.coordinate(pairs[i], number),
+                to = ranks.coordinate(pairs[i + 1], number);
         int64_t step = (to - from + size) % size;
-        fits = pairs[i + 1] - pairs[i] == (to - from) * stride && shift.value_or(step) == step;
+        fits = pairs[i + 1] - pairs[i] == (to - from) * stride &&
+               shift.value_or(step) == step;
         shift = step;
         ++receives[to];
       }
@@ -164,7 +187,8 @@ private:
         continue;
       Value moved = op.getOperand();
       if (*shift != 0)
-        moved = tsp::SendRecvOp::create(b, loc, op.getType(), moved, axis, *shift);
+        moved =
+            tsp::SendRecvOp::create(b, loc, op.getType(), moved, axis, *shift);
       for (auto [coordinate, count] : llvm::enumerate(receives))
         if (count == 0)
           moved = select(b, loc,
@@ -178,9 +202,11 @@ private:
   }
 
   /// Whether this rank's coordinate on `axis` is `coordinate`, as tensor<i1>.
-  static Value isAt(OpBuilder &b, Location loc, StringAttr axis, int64_t coordinate) {
+  static Value isAt(OpBuilder &b, Location loc, StringAttr axis,
+                    int64_t coordinate) {
     Value index = tsp::AxisIndexOp::create(b, loc, scalarI32Type(b), axis);
-    return stablehlo::CompareOp::create(b, loc, index, constantI32(b, loc, coordinate),
+    return stablehlo::CompareOp::create(b, loc, index,
+                                        constantI32(b, loc, coordinate),
                                         stablehlo::ComparisonDirection::EQ);
   }
 

@@ -117,15 +117,15 @@ void DimClasses::visit(Operation *op) {
     Operation *yield = loop.getBody().front().getTerminator();
     for (auto [i, operand] : llvm::enumerate(loop.getOperand()))
       for (Value other : {Value(loop.getCond().getArgument(i)),
-                          Value(loop.getBody().getArgument(i)), yield->getOperand(i),
-                          Value(loop->getResult(i))})
+                          Value(loop.getBody().getArgument(i)),
+                          yield->getOperand(i), Value(loop->getResult(i))})
         unifyValues(operand, other);
     return;
   }
   if (auto branch = dyn_cast<stablehlo::CaseOp>(op)) {
     for (Region &region : branch.getBranches())
-      for (auto [result, value] :
-           llvm::zip(op->getResults(), region.front().getTerminator()->getOperands()))
+      for (auto [result, value] : llvm::zip(
+               op->getResults(), region.front().getTerminator()->getOperands()))
         unifyValues(result, value);
     return;
   }

@@ -21,23 +21,28 @@ using namespace tsp;
 static constexpr StringLiteral kSharding = "sdy.sharding";
 static constexpr StringLiteral kPlacement = "tsp.placement";
 
-PlacementAttr tsp::placementOfSharding(sdy::TensorShardingAttr sharding, Location loc) {
+PlacementAttr tsp::placementOfSharding(sdy::TensorShardingAttr sharding,
+                                       Location loc) {
   MLIRContext *context = sharding.getContext();
   SmallVector<DimAttr> dims;
   for (auto [i, dim] : llvm::enumerate(sharding.getDimShardings())) {
     SmallVector<StringAttr> axes;
     for (sdy::AxisRefAttr axis : dim.getAxes()) {
       if (axis.getSubAxisInfo()) {
-        emitError(loc) << "dim " << i << " is sharded over a part of axis '" << axis.getName()
-                       << "'; only whole axes are supported: split the axis in the mesh";
+        emitError(loc)
+            << "dim " << i << " is sharded over a part of axis '"
+            << axis.getName()
+            << "'; only whole axes are supported: split the axis in the mesh";
         return nullptr;
       }
       axes.push_back(StringAttr::get(context, axis.getName()));
     }
-    dims.push_back(DimAttr::get(context, axes, 1, Layout::Contiguous, nullptr, 0));
+    dims.push_back(
+        DimAttr::get(context, axes, 1, Layout::Contiguous, nullptr, 0));
   }
   if (!sharding.getUnreducedAxes().empty()) {
-    emitError(loc) << "a sharding with unreduced axes is not supported; reduce the value first";
+    emitError(loc) << "a sharding with unreduced axes is not supported; reduce "
+                      "the value first";
     return nullptr;
   }
   return PlacementAttr::get(context, dims, {}, CombineKind::Sum);
@@ -45,7 +50,8 @@ PlacementAttr tsp::placementOfSharding(sdy::TensorShardingAttr sharding, Locatio
 
 namespace {
 
-struct ImportShardingsPass : public tsp::impl::TspImportShardingsBase<ImportShardingsPass> {
+struct ImportShardingsPass
+    : public tsp::impl::TspImportShardingsBase<ImportShardingsPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     if (failed(importMesh(module)))
@@ -53,7 +59,8 @@ struct ImportShardingsPass : public tsp::impl::TspImportShardingsBase<ImportShar
     for (func::FuncOp func : module.getOps<func::FuncOp>())
       if (failed(importFunction(func)))
         return signalPassFailure();
-    for (sdy::MeshOp mesh : llvm::make_early_inc_range(module.getOps<sdy::MeshOp>()))
+    for (sdy::MeshOp mesh :
+         llvm::make_early_inc_range(module.getOps<sdy::MeshOp>()))
       if (SymbolTable::symbolKnownUseEmpty(mesh, module))
         mesh.erase();
   }
@@ -70,14 +77,17 @@ private:
       }
       if (axes.empty())
         continue;
-      if (!op.getMesh().getDeviceIds().empty() && !llvm::is_sorted(op.getMesh().getDeviceIds()))
-        return op.emitError("a mesh with its own order of devices is not supported; "
-                            "order the ranks when they are launched");
+      if (!op.getMesh().getDeviceIds().empty() &&
+          !llvm::is_sorted(op.getMesh().getDeviceIds()))
+        return op.emitError(
+            "a mesh with its own order of devices is not supported; "
+            "order the ranks when they are launched");
       auto mesh = MeshAttr::get(&getContext(), axes, sizes);
       if (given && given != mesh)
         return op.emitError("the program's mesh ")
                << mesh << " is not the mesh " << given
-               << " that was asked for; leave --mesh out, or export the program with that mesh";
+               << " that was asked for; leave --mesh out, or export the "
+                  "program with that mesh";
       given = mesh;
       module->setAttr("tsp.mesh", mesh);
     }
@@ -86,15 +96,18 @@ private:
 
   LogicalResult importFunction(func::FuncOp func) {
     for (unsigned i = 0; i < func.getNumArguments(); ++i)
-      if (auto sharding = func.getArgAttrOfType<sdy::TensorShardingAttr>(i, kSharding)) {
-        PlacementAttr placement = placementOfSharding(sharding, func.getArgument(i).getLoc());
+      if (auto sharding =
+              func.getArgAttrOfType<sdy::TensorShardingAttr>(i, kSharding)) {
+        PlacementAttr placement =
+            placementOfSharding(sharding, func.getArgument(i).getLoc());
         if (!placement)
           return failure();
         func.removeArgAttr(i, StringAttr::get(&getContext(), kSharding));
         func.setArgAttr(i, kPlacement, placement);
       }
     for (unsigned i = 0; i < func.getNumResults(); ++i)
-      if (auto sharding = func.getResultAttrOfType<sdy::TensorShardingAttr>(i, kSharding)) {
+      if (auto sharding =
+              func.getResultAttrOfType<sdy::TensorShardingAttr>(i, kSharding)) {
         PlacementAttr placement = placementOfSharding(sharding, func.getLoc());
         if (!placement)
           return failure();
@@ -104,13 +117,14 @@ private:
     WalkResult result = func.walk([&](Operation *op) {
       if (!isa<sdy::ShardingConstraintOp, sdy::ReshardOp>(op))
         return WalkResult::advance();
-      PlacementAttr placement =
-          placementOfSharding(op->getAttrOfType<sdy::TensorShardingAttr>("sharding"), op->getLoc());
+      PlacementAttr placement = placementOfSharding(
+          op->getAttrOfType<sdy::TensorShardingAttr>("sharding"), op->getLoc());
       if (!placement)
         return WalkResult::interrupt();
       OpBuilder builder(op);
-      Value placed = tsp::PlaceOp::create(builder, op->getLoc(), op->getResult(0).getType(),
-                                     op->getOperand(0), placement);
+      Value placed = tsp::PlaceOp::create(builder, op->getLoc(),
+                                          op->getResult(0).getType(),
+                                          op->getOperand(0), placement);
       op->getResult(0).replaceAllUsesWith(placed);
       op->erase();
       return WalkResult::advance();

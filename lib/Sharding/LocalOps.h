@@ -17,13 +17,15 @@
 namespace tsp {
 
 mlir::RankedTensorType scalarI32Type(mlir::OpBuilder &builder);
-mlir::Value constantI32(mlir::OpBuilder &builder, mlir::Location loc, int64_t value);
+mlir::Value constantI32(mlir::OpBuilder &builder, mlir::Location loc,
+                        int64_t value);
 /// a * factor for tensor<i32>.
-mlir::Value multiplyI32(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a,
-                        int64_t factor);
-mlir::Value add(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a, mlir::Value b);
-mlir::Value subtract(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a,
-                     mlir::Value b);
+mlir::Value multiplyI32(mlir::OpBuilder &builder, mlir::Location loc,
+                        mlir::Value a, int64_t factor);
+mlir::Value add(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a,
+                mlir::Value b);
+mlir::Value subtract(mlir::OpBuilder &builder, mlir::Location loc,
+                     mlir::Value a, mlir::Value b);
 /// A constant of `type` all of whose elements are `value`; of element type
 /// float, int or bool.
 mlir::Value splat(mlir::OpBuilder &builder, mlir::Location loc,
@@ -32,29 +34,33 @@ mlir::Value splat(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value broadcastScalar(mlir::OpBuilder &builder, mlir::Location loc,
                             mlir::Value scalar, llvm::ArrayRef<int64_t> shape);
 /// `value` along dim `dims[i]` of a tensor of `shape`, for each of its dims i.
-mlir::Value broadcast(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
-                      llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> dims);
-mlir::Value reshape(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
-                    llvm::ArrayRef<int64_t> shape);
-mlir::Value select(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value pred,
-                   mlir::Value onTrue, mlir::Value onFalse);
+mlir::Value broadcast(mlir::OpBuilder &builder, mlir::Location loc,
+                      mlir::Value value, llvm::ArrayRef<int64_t> shape,
+                      llvm::ArrayRef<int64_t> dims);
+mlir::Value reshape(mlir::OpBuilder &builder, mlir::Location loc,
+                    mlir::Value value, llvm::ArrayRef<int64_t> shape);
+mlir::Value select(mlir::OpBuilder &builder, mlir::Location loc,
+                   mlir::Value pred, mlir::Value onTrue, mlir::Value onFalse);
 /// Elements [offset, offset + size) along `dim`.
-mlir::Value sliceAt(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
-                    int64_t dim, mlir::Value offset, int64_t size);
+mlir::Value sliceAt(mlir::OpBuilder &builder, mlir::Location loc,
+                    mlir::Value value, int64_t dim, mlir::Value offset,
+                    int64_t size);
 /// Zeros before and after along `dim`.
-mlir::Value padWithZeros(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
-                         int64_t dim, int64_t low, int64_t high);
+mlir::Value padWithZeros(mlir::OpBuilder &builder, mlir::Location loc,
+                         mlir::Value value, int64_t dim, int64_t low,
+                         int64_t high);
 /// i32 tensor of `shape`: offset + index along `dim`.
 mlir::Value indexAlong(mlir::OpBuilder &builder, mlir::Location loc,
-                       llvm::ArrayRef<int64_t> shape, int64_t dim, mlir::Value offset);
+                       llvm::ArrayRef<int64_t> shape, int64_t dim,
+                       mlir::Value offset);
 /// Where (offset + index along dim) is below `limit`, as i1 of `shape`.
 mlir::Value isBelow(mlir::OpBuilder &builder, mlir::Location loc,
-                    llvm::ArrayRef<int64_t> shape, int64_t dim, mlir::Value offset,
-                    int64_t limit);
+                    llvm::ArrayRef<int64_t> shape, int64_t dim,
+                    mlir::Value offset, int64_t limit);
 /// Where (offset + index along dim) is in [low, high) as i1 of `shape`.
 mlir::Value inRange(mlir::OpBuilder &builder, mlir::Location loc,
-                    llvm::ArrayRef<int64_t> shape, int64_t dim, mlir::Value offset,
-                    int64_t low, int64_t high);
+                    llvm::ArrayRef<int64_t> shape, int64_t dim,
+                    mlir::Value offset, int64_t low, int64_t high);
 
 } // namespace tsp
 

@@ -14,26 +14,31 @@
 using namespace mlir;
 using namespace tsp;
 
-static RankedTensorType typeOf(Value v) { return cast<RankedTensorType>(v.getType()); }
+static RankedTensorType typeOf(Value v) {
+  return cast<RankedTensorType>(v.getType());
+}
 
 LogicalResult Localizer::run(func::FuncOp global, func::FuncOp local) {
   Block *entry = local.addEntryBlock();
   Scope scope(nullptr, local.getContext(), entry);
-  for (auto [from, to] : llvm::zip(global.getArguments(), local.getArguments())) {
+  for (auto [from, to] :
+       llvm::zip(global.getArguments(), local.getArguments())) {
     to.setLoc(from.getLoc());
     scope.values[from] = {to, plan.placement(from)};
   }
   return emitBlock(global.getBody().front(), scope);
 }
 
-const Localizer::Placed *Localizer::lookup(Value value, const Scope &scope) const {
+const Localizer::Placed *Localizer::lookup(Value value,
+                                           const Scope &scope) const {
   for (const Scope *s = &scope; s; s = s->parent)
     if (auto it = s->values.find(value); it != s->values.end())
       return &it->second;
   return nullptr;
 }
 
-Value Localizer::get(Value value, const Placement &want, Scope &scope, Operation *user) {
+Value Localizer::get(Value value, const Placement &want, Scope &scope,
+                     Operation *user) {
   std::vector<int64_t> key;
   for (const DimShard &dim : want.dims)
     key.insert(key.end(), {dim.axis, dim.chunk, dim.fold, dim.steps});
@@ -42,7 +47,8 @@ Value Localizer::get(Value value, const Placement &want, Scope &scope, Operation
     return known;
   Location loc = value.getLoc();
   auto own = scope.values.find(value);
-  if (own != scope.values.end() && own->second.placement == want && !own->second.partial)
+  if (own != scope.values.end() && own->second.placement == want &&
+      !own->second.partial)
     return known = own->second.value;
   if (Plan::isRematerialized(value)) {
     // Positions of attention are the same for every part; anything else is
@@ -53,16 +59,18 @@ Value Localizer::get(Value value, const Placement &want, Scope &scope, Operation
   }
   const Placed *placed = lookup(value, scope);
   if (!placed || placed->partial) {
-    user->emitOpError("needs a value before the fold that makes it has ended; this "
-                      "dataflow cannot be folded: use strategy tp, or mark the weight as "
-                      "an input so that it is not folded")
+    user->emitOpError(
+            "needs a value before the fold that makes it has ended; this "
+            "dataflow cannot be folded: use strategy tp, or mark the weight as "
+            "an input so that it is not folded")
             .attachNote(loc)
         << "the value";
     return nullptr;
   }
   // A broadcast is cheaper made than moved.
   if (auto broadcast = value.getDefiningOp<stablehlo::BroadcastInDimOp>();
-      broadcast && placed->placement != want && lookup(broadcast.getOperand(), scope))
+      broadcast && placed->placement != want &&
+      lookup(broadcast.getOperand(), scope))
     return known = materialize(value, want, scope, user);
   if (own != scope.values.end())
     return known = reshard(scope.builder, loc, own->second.value, typeOf(value),
@@ -80,11 +88,13 @@ Value Localizer::get(Value value, const Placement &want, Scope &scope, Operation
   if (streamed)
     return known = addPart(whole, d, typeOf(value).getDimSize(d), scope);
   int64_t size = typeOf(value).getDimSize(d) / want.dims[d].steps;
-  return known = sliceAt(scope.builder, loc, whole, d,
-                         multiplyI32(scope.builder, loc, scope.part, size), size);
+  return known =
+             sliceAt(scope.builder, loc, whole, d,
+                     multiplyI32(scope.builder, loc, scope.part, size), size);
 }
 
-Value Localizer::materialize(Value value, const Placement &want, Scope &scope, Operation *user) {
+Value Localizer::materialize(Value value, const Placement &want, Scope &scope,
+                             Operation *user) {
   Operation *op = value.getDefiningOp();
   auto rules = cast<ShardingRuleOpInterface>(op);
   ShardingRule rule = rules.getShardingRule();
@@ -94,18 +104,22 @@ Value Localizer::materialize(Value value, const Placement &want, Scope &scope, O
       assignment[f] = dim;
   SmallVector<Value> operands;
   for (auto [operand, dims] : llvm::zip(op->getOperands(), rule.operands)) {
-    operands.push_back(get(operand, placementOf(rule, dims, assignment), scope, user));
+    operands.push_back(
+        get(operand, placementOf(rule, dims, assignment), scope, user));
     if (!operands.back())
       return nullptr;
   }
   LocalContext context{
-      scope.builder, mesh, rule, assignment, operands, {localType(typeOf(value), want)}, scope.part,
-      SmallVector<bool>(operands.size(), false)};
+      scope.builder, mesh,
+      rule,          assignment,
+      operands,      {localType(typeOf(value), want)},
+      scope.part,    SmallVector<bool>(operands.size(), false)};
   auto results = rules.localize(context);
   return failed(results) ? nullptr : results->front();
 }
 
-Value Localizer::addPart(Value shard, int64_t dim, int64_t total, Scope &scope) {
+Value Localizer::addPart(Value shard, int64_t dim, int64_t total,
+                         Scope &scope) {
   SmallVector<int64_t> shape(typeOf(shard).getShape());
   int64_t size = total / plan.foldStepCount(scope.fold);
   shape[dim] = size;
@@ -114,7 +128,8 @@ Value Localizer::addPart(Value shard, int64_t dim, int64_t total, Scope &scope) 
   scope.partSizes.push_back(size);
   scope.partTotals.push_back(total);
   return scope.builder.getBlock()->addArgument(
-      RankedTensorType::get(shape, typeOf(shard).getElementType()), shard.getLoc());
+      RankedTensorType::get(shape, typeOf(shard).getElementType()),
+      shard.getLoc());
 }
 
 LogicalResult Localizer::emitOp(Operation *op, Scope &scope) {
@@ -126,7 +141,8 @@ LogicalResult Localizer::emitOp(Operation *op, Scope &scope) {
     return emitReturn(ret, scope);
   const OpPlan &opPlan = plan.op(op);
   SmallVector<Value> operands;
-  for (auto [operand, placement] : llvm::zip(op->getOperands(), opPlan.operands)) {
+  for (auto [operand, placement] :
+       llvm::zip(op->getOperands(), opPlan.operands)) {
     operands.push_back(get(operand, placement, scope, op));
     if (!operands.back())
       return failure();
@@ -139,7 +155,8 @@ LogicalResult Localizer::emitOp(Operation *op, Scope &scope) {
     for (Operation &inner : body.without_terminator())
       scope.builder.clone(inner, mapping);
     for (auto [i, value] : llvm::enumerate(body.getTerminator()->getOperands()))
-      scope.values[op->getResult(i)] = {mapping.lookup(value), opPlan.results[i]};
+      scope.values[op->getResult(i)] = {mapping.lookup(value),
+                                        opPlan.results[i]};
     return success();
   }
   if (isa<PlaceOp>(op)) {
@@ -158,8 +175,11 @@ LogicalResult Localizer::emitOp(Operation *op, Scope &scope) {
   SmallVector<bool> zeroPadded;
   for (Value operand : op->getOperands()) {
     auto arg = dyn_cast<BlockArgument>(operand);
-    auto func = arg ? dyn_cast<func::FuncOp>(arg.getOwner()->getParentOp()) : nullptr;
-    auto kind = func ? func.getArgAttrOfType<StringAttr>(arg.getArgNumber(), "tsp.kind") : nullptr;
+    auto func =
+        arg ? dyn_cast<func::FuncOp>(arg.getOwner()->getParentOp()) : nullptr;
+    auto kind =
+        func ? func.getArgAttrOfType<StringAttr>(arg.getArgNumber(), "tsp.kind")
+             : nullptr;
     zeroPadded.push_back(kind && kind.getValue() == "parameter");
   }
   LocalContext context{scope.builder, mesh,  opPlan.rule, opPlan.assignment,
@@ -171,19 +191,22 @@ LogicalResult Localizer::emitOp(Operation *op, Scope &scope) {
     return failure();
   bool foldPartial = false;
   for (auto [f, factor] : llvm::enumerate(opPlan.rule.factors))
-    foldPartial |= factor.kind == FactorKind::Reduce && opPlan.assignment[f].fold >= 0;
+    foldPartial |=
+        factor.kind == FactorKind::Reduce && opPlan.assignment[f].fold >= 0;
   for (auto [i, result] : llvm::enumerate(op->getResults())) {
     Value local = (*results)[i];
     for (const PartialResult &partial : opPlan.partial) {
       StringAttr axis = mesh.getAxes()[partial.axis];
       if (partial.scatterDim >= 0) {
         local = ReduceScatterOp::create(
-            scope.builder, op->getLoc(), localType(typeOf(result), opPlan.results[i]), local, axis,
-            partial.scatterDim, typeOf(result).getDimSize(partial.scatterDim), 1,
-            Layout::Contiguous, opPlan.rule.combine);
+            scope.builder, op->getLoc(),
+            localType(typeOf(result), opPlan.results[i]), local, axis,
+            partial.scatterDim, typeOf(result).getDimSize(partial.scatterDim),
+            1, Layout::Contiguous, opPlan.rule.combine);
       } else {
-        local = AllReduceOp::create(scope.builder, op->getLoc(), local.getType(), local, axis,
-                                    opPlan.rule.combine);
+        local =
+            AllReduceOp::create(scope.builder, op->getLoc(), local.getType(),
+                                local, axis, opPlan.rule.combine);
       }
     }
     scope.values[result] = {local, opPlan.results[i], foldPartial};
@@ -199,7 +222,8 @@ LogicalResult Localizer::emitBlock(Block &block, Scope &scope) {
 
   // Operands first; all members of a fold are written at once.
   DenseSet<Operation *> done, open;
-  std::function<LogicalResult(Operation *)> visit = [&](Operation *op) -> LogicalResult {
+  std::function<LogicalResult(Operation *)> visit =
+      [&](Operation *op) -> LogicalResult {
     op = block.findAncestorOpInBlock(*op);
     if (!op || done.contains(op))
       return success();
@@ -207,9 +231,10 @@ LogicalResult Localizer::emitBlock(Block &block, Scope &scope) {
     SmallVector<Operation *> members =
         fold >= 0 ? folds[fold] : SmallVector<Operation *>{op};
     if (!open.insert(members.front()).second)
-      return op->emitOpError("takes part in a fold that needs its own result; this dataflow "
-                             "cannot be folded: use strategy tp, or mark the weight as an "
-                             "input so that it is not folded");
+      return op->emitOpError(
+          "takes part in a fold that needs its own result; this dataflow "
+          "cannot be folded: use strategy tp, or mark the weight as an "
+          "input so that it is not folded");
     for (Operation *member : members) {
       SetVector<Value> needed(member->operand_begin(), member->operand_end());
       for (Region &region : member->getRegions())
@@ -267,7 +292,8 @@ LogicalResult Localizer::emitFold(ArrayRef<Operation *> members, Scope &scope) {
       Placement outside = placed.placement;
       int d = outside.foldedDim();
       if (placed.partial) {
-        combines.push_back(CombineKindAttr::get(context, plan.op(member).rule.combine));
+        combines.push_back(
+            CombineKindAttr::get(context, plan.op(member).rule.combine));
       } else {
         outside.dims[d] = DimShard();
         combines.push_back(ConcatAttr::get(context, d));
@@ -281,27 +307,32 @@ LogicalResult Localizer::emitFold(ArrayRef<Operation *> members, Scope &scope) {
 
   SmallVector<int64_t> starts(inner.parts.size(), 0);
   OpBuilder &b = scope.builder;
-  auto op = FoldOp::create(b, loc, types, inner.parts, mesh.getAxes()[plan.foldAxis(fold)], steps,
-                           inner.partDims, inner.partSizes, starts, inner.partTotals,
-                           b.getArrayAttr(combines), ScheduleAttr(), 1);
+  auto op = FoldOp::create(
+      b, loc, types, inner.parts, mesh.getAxes()[plan.foldAxis(fold)], steps,
+      inner.partDims, inner.partSizes, starts, inner.partTotals,
+      b.getArrayAttr(combines), ScheduleAttr(), 1);
   op.getBody().takeBody(region);
-  for (auto [result, value, placement] : llvm::zip(results, op.getResults(), placements))
+  for (auto [result, value, placement] :
+       llvm::zip(results, op.getResults(), placements))
     scope.values[result] = {value, placement};
   return success();
 }
 
 LogicalResult Localizer::emitRegion(Region &from, Region &to, Scope &parent,
-                                    ArrayRef<Placement> arguments, ArrayRef<Placement> results) {
+                                    ArrayRef<Placement> arguments,
+                                    ArrayRef<Placement> results) {
   Block *block = &to.emplaceBlock();
   Scope inner(&parent, mesh.getContext(), block);
   for (auto [arg, placement] : llvm::zip(from.getArguments(), arguments))
     inner.values[arg] = {
-        block->addArgument(localType(typeOf(arg), placement), arg.getLoc()), placement};
+        block->addArgument(localType(typeOf(arg), placement), arg.getLoc()),
+        placement};
   if (failed(emitBlock(from.front(), inner)))
     return failure();
   Operation *terminator = from.front().getTerminator();
   SmallVector<Value> values;
-  for (auto [operand, placement] : llvm::zip(terminator->getOperands(), results)) {
+  for (auto [operand, placement] :
+       llvm::zip(terminator->getOperands(), results)) {
     values.push_back(get(operand, placement, inner, terminator));
     if (!values.back())
       return failure();
@@ -314,7 +345,8 @@ LogicalResult Localizer::emitWhile(Operation *op, Scope &scope) {
   auto loop = cast<stablehlo::WhileOp>(op);
   const OpPlan &opPlan = plan.op(op);
   SmallVector<Value> operands;
-  for (auto [operand, placement] : llvm::zip(op->getOperands(), opPlan.operands)) {
+  for (auto [operand, placement] :
+       llvm::zip(op->getOperands(), opPlan.operands)) {
     operands.push_back(get(operand, placement, scope, op));
     if (!operands.back())
       return failure();
@@ -328,8 +360,10 @@ LogicalResult Localizer::emitWhile(Operation *op, Scope &scope) {
   // whatever they need from outside comes first.
   Region cond, body;
   Placement scalar(0);
-  if (failed(emitRegion(loop.getCond(), cond, scope, opPlan.operands, scalar)) ||
-      failed(emitRegion(loop.getBody(), body, scope, opPlan.operands, opPlan.operands)))
+  if (failed(
+          emitRegion(loop.getCond(), cond, scope, opPlan.operands, scalar)) ||
+      failed(emitRegion(loop.getBody(), body, scope, opPlan.operands,
+                        opPlan.operands)))
     return failure();
   Operation *local = scope.builder.create(state);
   local->getRegion(0).takeBody(cond);
@@ -349,7 +383,8 @@ LogicalResult Localizer::emitCase(Operation *op, Scope &scope) {
   for (auto [result, placement] : llvm::zip(op->getResults(), opPlan.results))
     state.addTypes(localType(typeOf(result), placement));
   for (Region &branch : op->getRegions())
-    if (failed(emitRegion(branch, *state.addRegion(), scope, {}, opPlan.results)))
+    if (failed(
+            emitRegion(branch, *state.addRegion(), scope, {}, opPlan.results)))
       return failure();
   Operation *local = scope.builder.create(state);
   for (auto [i, result] : llvm::enumerate(op->getResults()))
@@ -359,7 +394,8 @@ LogicalResult Localizer::emitCase(Operation *op, Scope &scope) {
 
 LogicalResult Localizer::emitReturn(func::ReturnOp op, Scope &scope) {
   SmallVector<Value> values;
-  for (auto [operand, placement] : llvm::zip(op.getOperands(), plan.op(op).operands)) {
+  for (auto [operand, placement] :
+       llvm::zip(op.getOperands(), plan.op(op).operands)) {
     values.push_back(get(operand, placement, scope, op));
     if (!values.back())
       return failure();

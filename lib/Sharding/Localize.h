@@ -16,9 +16,10 @@ namespace tsp {
 
 /// Moves `value`, the local part of a value of type `global` placed as `from`,
 /// to placement `to`. `part` is the number of the part inside a fold.
-mlir::Value reshard(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
-                    mlir::RankedTensorType global, const Placement &from, const Placement &to,
-                    MeshAttr mesh, mlir::Value part);
+mlir::Value reshard(mlir::OpBuilder &builder, mlir::Location loc,
+                    mlir::Value value, mlir::RankedTensorType global,
+                    const Placement &from, const Placement &to, MeshAttr mesh,
+                    mlir::Value part);
 
 /// Writes the program of one rank from a function and its plan.
 class Localizer {
@@ -59,22 +60,26 @@ private:
 
   mlir::LogicalResult emitBlock(mlir::Block &block, Scope &scope);
   mlir::LogicalResult emitOp(mlir::Operation *op, Scope &scope);
-  mlir::LogicalResult emitFold(llvm::ArrayRef<mlir::Operation *> members, Scope &scope);
+  mlir::LogicalResult emitFold(llvm::ArrayRef<mlir::Operation *> members,
+                               Scope &scope);
   mlir::LogicalResult emitWhile(mlir::Operation *op, Scope &scope);
   mlir::LogicalResult emitCase(mlir::Operation *op, Scope &scope);
-  mlir::LogicalResult emitRegion(mlir::Region &from, mlir::Region &to, Scope &parent,
+  mlir::LogicalResult emitRegion(mlir::Region &from, mlir::Region &to,
+                                 Scope &parent,
                                  llvm::ArrayRef<Placement> arguments,
                                  llvm::ArrayRef<Placement> results);
   mlir::LogicalResult emitReturn(mlir::func::ReturnOp op, Scope &scope);
 
   /// The value in the placement `want`, written into `scope`; null after an
   /// error was reported at `user`.
-  mlir::Value get(mlir::Value value, const Placement &want, Scope &scope, mlir::Operation *user);
-  mlir::Value materialize(mlir::Value value, const Placement &want, Scope &scope,
-                          mlir::Operation *user);
+  mlir::Value get(mlir::Value value, const Placement &want, Scope &scope,
+                  mlir::Operation *user);
+  mlir::Value materialize(mlir::Value value, const Placement &want,
+                          Scope &scope, mlir::Operation *user);
   /// The operand of a fold that streams dim `dim` of `shard`: the block
   /// argument of its part.
-  mlir::Value addPart(mlir::Value shard, int64_t dim, int64_t total, Scope &scope);
+  mlir::Value addPart(mlir::Value shard, int64_t dim, int64_t total,
+                      Scope &scope);
   const Placed *lookup(mlir::Value value, const Scope &scope) const;
 
   MeshAttr mesh;

@@ -26,18 +26,23 @@ struct PartitionPass : public tsp::impl::TspPartitionBase<PartitionPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     MeshAttr mesh = getMesh(module);
-    auto items = parseStrategy(strategy, mesh, [&] { return module.emitError(); });
+    auto items =
+        parseStrategy(strategy, mesh, [&] { return module.emitError(); });
     if (failed(items))
       return signalPassFailure();
-    for (func::FuncOp func : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
-      if (func.isPublic() && !func.isExternal() && failed(partition(func, mesh, *items)))
+    for (func::FuncOp func :
+         llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+      if (func.isPublic() && !func.isExternal() &&
+          failed(partition(func, mesh, *items)))
         return signalPassFailure();
   }
 
 private:
-  LogicalResult partition(func::FuncOp func, MeshAttr mesh, ArrayRef<StrategyItem> items) {
+  LogicalResult partition(func::FuncOp func, MeshAttr mesh,
+                          ArrayRef<StrategyItem> items) {
     Seeds seeds(func, mesh, items);
-    if (failed(seeds.readArguments(func)) || failed(checkPlacements(func, mesh)))
+    if (failed(seeds.readArguments(func)) ||
+        failed(checkPlacements(func, mesh)))
       return failure();
     for (BlockArgument arg : func.getArguments())
       if (failed(shareArgument(func, arg, seeds)))
@@ -51,11 +56,14 @@ private:
   /// The placements that the program asks for must exist on the mesh.
   LogicalResult checkPlacements(func::FuncOp func, MeshAttr mesh) {
     for (unsigned i = 0; i < func.getNumResults(); ++i)
-      if (auto attr = func.getResultAttrOfType<PlacementAttr>(i, "tsp.placement"))
-        if (failed(fromAttr(attr, cast<RankedTensorType>(func.getResultTypes()[i]), mesh,
-                            [&] { return func.emitError() << "result " << i << ": "; })))
+      if (auto attr =
+              func.getResultAttrOfType<PlacementAttr>(i, "tsp.placement"))
+        if (failed(fromAttr(
+                attr, cast<RankedTensorType>(func.getResultTypes()[i]), mesh,
+                [&] { return func.emitError() << "result " << i << ": "; })))
           return failure();
-    // The values inside are as their author has them, which the checker cannot know.
+    // The values inside are as their author has them, which the checker cannot
+    // know.
     WalkResult manual = func.walk([&](sdy::ManualComputationOp op) {
       func->setAttr("tsp.manual", UnitAttr::get(func.getContext()));
       return WalkResult(checkManual(op, mesh));
@@ -63,9 +71,9 @@ private:
     if (manual.wasInterrupted())
       return failure();
     WalkResult result = func.walk([&](PlaceOp op) {
-      return WalkResult(failure(failed(fromAttr(op.getPlacement(),
-                                                cast<RankedTensorType>(op.getInput().getType()),
-                                                mesh, [&] { return op.emitError(); }))));
+      return WalkResult(failure(failed(fromAttr(
+          op.getPlacement(), cast<RankedTensorType>(op.getInput().getType()),
+          mesh, [&] { return op.emitError(); }))));
     });
     return failure(result.wasInterrupted());
   }
@@ -75,12 +83,15 @@ private:
     for (auto [axis, size] : llvm::zip(mesh.getAxes(), mesh.getSizes()))
       if (size > 1 && !llvm::is_contained(op.getManualAxes().getValue(), axis))
         return op.emitOpError("expected all mesh axes to be manual, found ")
-               << axis << " left to the compiler; give shard_map all axis names";
-    auto check = [&](ArrayRef<sdy::TensorShardingAttr> shardings, ValueRange values) {
+               << axis
+               << " left to the compiler; give shard_map all axis names";
+    auto check = [&](ArrayRef<sdy::TensorShardingAttr> shardings,
+                     ValueRange values) {
       for (auto [sharding, value] : llvm::zip(shardings, values)) {
         auto type = cast<RankedTensorType>(value.getType());
         PlacementAttr attr = placementOfSharding(sharding, op.getLoc());
-        if (!attr || failed(fromAttr(attr, type, mesh, [&] { return op.emitError(); })))
+        if (!attr ||
+            failed(fromAttr(attr, type, mesh, [&] { return op.emitError(); })))
           return failure();
       }
       return success();
@@ -91,20 +102,23 @@ private:
   }
 
   /// Parameters and states of one name have one placement in all entries.
-  LogicalResult shareArgument(func::FuncOp func, BlockArgument arg, Seeds &seeds) {
+  LogicalResult shareArgument(func::FuncOp func, BlockArgument arg,
+                              Seeds &seeds) {
     unsigned i = arg.getArgNumber();
     auto name = func.getArgAttrOfType<StringAttr>(i, "tsp.name");
     auto kind = func.getArgAttrOfType<StringAttr>(i, "tsp.kind");
     if (!name || !kind || kind.getValue() == "input")
       return success();
-    auto [it, isNew] = shared.try_emplace(name, std::make_pair(arg.getType(), seeds.argument(i)));
+    auto [it, isNew] = shared.try_emplace(
+        name, std::make_pair(arg.getType(), seeds.argument(i)));
     if (isNew)
       return success();
     if (it->second.first != arg.getType())
       return emitError(arg.getLoc())
              << "expected " << kind.getValue() << " '" << name.getValue()
-             << "' to have the same type in all entries, found " << it->second.first << " and "
-             << arg.getType() << " (in " << func.getSymName() << ")";
+             << "' to have the same type in all entries, found "
+             << it->second.first << " and " << arg.getType() << " (in "
+             << func.getSymName() << ")";
     seeds.setArgument(i, it->second.second);
     return success();
   }
@@ -120,8 +134,8 @@ private:
       for (auto [d, dim] : llvm::enumerate(placement.dims))
         if (dim.axis >= 0)
           os << " dim " << d << " (" << roleName(seeds.roleOf(arg, d)) << ", "
-             << type.getDimSize(d) << " elements) over " << mesh.getAxes()[dim.axis]
-             << ", " << dim.chunk << " a rank";
+             << type.getDimSize(d) << " elements) over "
+             << mesh.getAxes()[dim.axis] << ", " << dim.chunk << " a rank";
       emitRemark(arg.getLoc()) << "placement:" << text;
     }
   }
@@ -130,21 +144,27 @@ private:
     auto ret = cast<func::ReturnOp>(func.getBody().front().getTerminator());
     SmallVector<Type> inputs, outputs;
     for (BlockArgument arg : func.getArguments())
-      inputs.push_back(localType(cast<RankedTensorType>(arg.getType()), plan.placement(arg)));
-    for (auto [operand, placement] : llvm::zip(ret.getOperands(), plan.op(ret).operands))
-      outputs.push_back(localType(cast<RankedTensorType>(operand.getType()), placement));
+      inputs.push_back(localType(cast<RankedTensorType>(arg.getType()),
+                                 plan.placement(arg)));
+    for (auto [operand, placement] :
+         llvm::zip(ret.getOperands(), plan.op(ret).operands))
+      outputs.push_back(
+          localType(cast<RankedTensorType>(operand.getType()), placement));
     OpBuilder builder(func);
-    auto local = cast<func::FuncOp>(builder.cloneWithoutRegions(*func.getOperation()));
+    auto local =
+        cast<func::FuncOp>(builder.cloneWithoutRegions(*func.getOperation()));
     local.setFunctionType(builder.getFunctionType(inputs, outputs));
     for (BlockArgument arg : func.getArguments()) {
       unsigned i = arg.getArgNumber();
       auto type = cast<RankedTensorType>(arg.getType());
-      local.setArgAttr(i, "tsp.placement", toAttr(plan.placement(arg), type, mesh));
+      local.setArgAttr(i, "tsp.placement",
+                       toAttr(plan.placement(arg), type, mesh));
       local.setArgAttr(i, "tsp.global_type", TypeAttr::get(type));
     }
     for (auto [i, operand] : llvm::enumerate(ret.getOperands())) {
       auto type = cast<RankedTensorType>(operand.getType());
-      local.setResultAttr(i, "tsp.placement", toAttr(plan.op(ret).operands[i], type, mesh));
+      local.setResultAttr(i, "tsp.placement",
+                          toAttr(plan.op(ret).operands[i], type, mesh));
       local.setResultAttr(i, "tsp.global_type", TypeAttr::get(type));
     }
     if (failed(Localizer(mesh, plan).run(func, local)))

@@ -61,24 +61,27 @@ tsp::fromAttr(PlacementAttr attr, RankedTensorType global, MeshAttr mesh,
   for (auto [i, dim] : llvm::enumerate(attr.getDims())) {
     StringAttr name = dim.getFold();
     if (dim.getAxes().size() > 1)
-      return emitError() << "dim " << i << " of " << global
-                         << " is sharded over " << dim.getAxes().size()
-                         << " axes; only one axis a dim is supported: reshape the "
-                            "mesh so that one axis has the product of their sizes";
+      return emitError()
+             << "dim " << i << " of " << global << " is sharded over "
+             << dim.getAxes().size()
+             << " axes; only one axis a dim is supported: reshape the "
+                "mesh so that one axis has the product of their sizes";
     if (dim.isSharded())
       name = dim.getAxes().front();
     if (!name)
       continue;
     int axis = mesh.getAxisIndex(name);
     if (axis < 0)
-      return emitError() << "dim " << i << " of " << global << " is sharded over "
-                         << name << ", which the mesh " << mesh << " lacks";
+      return emitError() << "dim " << i << " of " << global
+                         << " is sharded over " << name << ", which the mesh "
+                         << mesh << " lacks";
     DimShard &shard = placement.dims[i];
     if (dim.isSharded()) {
       if (mesh.getSizes()[axis] == 1)
         continue;
       shard.axis = axis;
-      shard.chunk = chunkOf(global.getDimSize(i), mesh.getSizes()[axis], dim.getUnit());
+      shard.chunk =
+          chunkOf(global.getDimSize(i), mesh.getSizes()[axis], dim.getUnit());
     } else {
       shard.fold = axis;
       shard.steps = dim.getSteps();
@@ -88,7 +91,8 @@ tsp::fromAttr(PlacementAttr attr, RankedTensorType global, MeshAttr mesh,
 }
 
 MeshAttr tsp::getMesh(Operation *op) {
-  auto module = isa<ModuleOp>(op) ? cast<ModuleOp>(op) : op->getParentOfType<ModuleOp>();
+  auto module =
+      isa<ModuleOp>(op) ? cast<ModuleOp>(op) : op->getParentOfType<ModuleOp>();
   if (auto mesh = module->getAttrOfType<MeshAttr>("tsp.mesh"))
     return mesh;
   return MeshAttr::get(op->getContext(), {}, {});

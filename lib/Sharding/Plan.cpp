@@ -12,7 +12,9 @@
 using namespace mlir;
 using namespace tsp;
 
-static RankedTensorType typeOf(Value v) { return cast<RankedTensorType>(v.getType()); }
+static RankedTensorType typeOf(Value v) {
+  return cast<RankedTensorType>(v.getType());
+}
 
 static int64_t elementBytes(RankedTensorType type) {
   return llvm::divideCeil(type.getElementTypeBitWidth(), 8);
@@ -43,7 +45,8 @@ int Plan::findFold(int fold) const {
 
 int Plan::foldOf(Operation *op) const {
   auto it = ops.find(op);
-  return it == ops.end() || it->second->fold < 0 ? -1 : findFold(it->second->fold);
+  return it == ops.end() || it->second->fold < 0 ? -1
+                                                 : findFold(it->second->fold);
 }
 
 Placement Plan::withoutFold(const Placement &placement) const {
@@ -83,7 +86,8 @@ int64_t Plan::moveBytes(Value value, const Placement &to) const {
   // Made anew from what it broadcasts.
   Placement operand(typeOf(broadcast.getOperand()).getRank());
   for (auto [i, d] : llvm::enumerate(broadcast.getBroadcastDimensions()))
-    if (typeOf(broadcast.getOperand()).getDimSize(i) == typeOf(value).getDimSize(d))
+    if (typeOf(broadcast.getOperand()).getDimSize(i) ==
+        typeOf(value).getDimSize(d))
       operand.dims[i] = to.dims[d];
   return moveBytes(broadcast.getOperand(), operand);
 }
@@ -140,9 +144,11 @@ bool Plan::contains(const llvm::SmallDenseSet<int> &set, int fold) const {
 /// Whether a result of the op is a partial one that only the end of its fold
 /// combines.
 static bool isFoldPartial(const OpPlan &plan) {
-  return llvm::any_of(llvm::zip(plan.rule.factors, plan.assignment), [](auto pair) {
-    return std::get<0>(pair).kind == FactorKind::Reduce && std::get<1>(pair).fold >= 0;
-  });
+  return llvm::any_of(llvm::zip(plan.rule.factors, plan.assignment),
+                      [](auto pair) {
+                        return std::get<0>(pair).kind == FactorKind::Reduce &&
+                               std::get<1>(pair).fold >= 0;
+                      });
 }
 
 llvm::SmallDenseSet<int> Plan::neededFolds(Operation *op, int fold) const {
@@ -161,7 +167,8 @@ llvm::SmallDenseSet<int> Plan::neededFolds(Operation *op, int fold) const {
     if (from >= 0 && (from != fold || isFoldPartial(*ops.find(def)->second)))
       needed.insert(from);
   };
-  op->walk([&](Operation *inner) { llvm::for_each(inner->getOperands(), add); });
+  op->walk(
+      [&](Operation *inner) { llvm::for_each(inner->getOperands(), add); });
   return needed;
 }
 
@@ -178,8 +185,8 @@ void Plan::planWhole(Operation *op) {
 
 void Plan::planPlace(PlaceOp op) {
   auto plan = std::make_unique<OpPlan>();
-  plan->operands.push_back(*fromAttr(op.getPlacement(), typeOf(op.getInput()), mesh,
-                                     [&] { return op.emitError(); }));
+  plan->operands.push_back(*fromAttr(op.getPlacement(), typeOf(op.getInput()),
+                                     mesh, [&] { return op.emitError(); }));
   plan->results = plan->operands;
   placements[op.getResult()] = plan->results[0];
   ops[op] = std::move(plan);
@@ -188,8 +195,8 @@ void Plan::planPlace(PlaceOp op) {
 void Plan::planManual(sdy::ManualComputationOp op) {
   auto plan = std::make_unique<OpPlan>();
   auto read = [&](sdy::TensorShardingAttr sharding, Value value) {
-    return *fromAttr(placementOfSharding(sharding, op.getLoc()), typeOf(value), mesh,
-                     [&] { return op.emitError(); });
+    return *fromAttr(placementOfSharding(sharding, op.getLoc()), typeOf(value),
+                     mesh, [&] { return op.emitError(); });
   };
   for (auto [operand, sharding] :
        llvm::zip(op->getOperands(), op.getInShardings().getShardings()))
@@ -211,8 +218,10 @@ void Plan::planReturn(Operation *op) {
     Placement placement = isRematerialized(operand)
                               ? Placement(typeOf(operand).getRank())
                               : withoutFold(placements[operand]);
-    if (auto asked = func.getResultAttrOfType<PlacementAttr>(i, "tsp.placement"))
-      placement = *fromAttr(asked, typeOf(operand), mesh, [&] { return op->emitError(); });
+    if (auto asked =
+            func.getResultAttrOfType<PlacementAttr>(i, "tsp.placement"))
+      placement = *fromAttr(asked, typeOf(operand), mesh,
+                            [&] { return op->emitError(); });
     // The new value of a donated argument lives where the argument does.
     for (BlockArgument arg : func.getArguments()) {
       auto alias =
@@ -235,13 +244,15 @@ void Plan::planWhile(Operation *op) {
       for (auto [d, dim] : llvm::enumerate(placement.dims)) {
         int axis = seeds.wantedAxis(operand, d);
         if (axis >= 0 && !placement.usesAxis(axis))
-          dim = {axis, chunkOf(typeOf(operand).getDimSize(d), mesh.getSizes()[axis])};
+          dim = {axis,
+                 chunkOf(typeOf(operand).getDimSize(d), mesh.getSizes()[axis])};
       }
     } else {
       placement = withoutFold(placements[operand]);
     }
-    for (Value value : {Value(loop.getCond().getArgument(i)), Value(loop.getBody().getArgument(i)),
-                        Value(op->getResult(i))})
+    for (Value value :
+         {Value(loop.getCond().getArgument(i)),
+          Value(loop.getBody().getArgument(i)), Value(op->getResult(i))})
       placements[value] = placement;
     plan->operands.push_back(placement);
   }
@@ -291,10 +302,12 @@ void Plan::planOp(Operation *op) {
     PartialResult partial{shard.axis};
     Value result = op->getResult(0);
     for (auto [d, dim] : llvm::enumerate(plan->results[0].dims))
-      if (plan->rule.combine == CombineKind::Sum && partial.scatterDim < 0 && dim.isWhole() &&
-          !plan->results[0].usesAxis(shard.axis) && seeds.wantedAxis(result, d) == shard.axis) {
+      if (plan->rule.combine == CombineKind::Sum && partial.scatterDim < 0 &&
+          dim.isWhole() && !plan->results[0].usesAxis(shard.axis) &&
+          seeds.wantedAxis(result, d) == shard.axis) {
         partial.scatterDim = d;
-        dim = {shard.axis, chunkOf(typeOf(result).getDimSize(d), mesh.getSizes()[shard.axis])};
+        dim = {shard.axis, chunkOf(typeOf(result).getDimSize(d),
+                                   mesh.getSizes()[shard.axis])};
       }
     plan->partial.push_back(partial);
   }
@@ -304,7 +317,8 @@ void Plan::planOp(Operation *op) {
 }
 
 /// A dim can be split only along its major factor: a minor one must be whole.
-static bool isExpressible(const ShardingRule &rule, const ShardingRule::ValueFactors &value,
+static bool isExpressible(const ShardingRule &rule,
+                          const ShardingRule::ValueFactors &value,
                           const Assignment &assignment) {
   for (const auto &dim : value)
     for (int f : dim)
@@ -325,7 +339,8 @@ void Plan::chooseFold(Operation *op, int axis, OpPlan &plan) {
       for (const auto &dims : list)
         if (!isExpressible(rule, dims, folded))
           return false;
-    return f >= 0 && rule.factors[f].size % count == 0 && plan.assignment[f].isWhole() &&
+    return f >= 0 && rule.factors[f].size % count == 0 &&
+           plan.assignment[f].isWhole() &&
            (rule.factors[f].kind == FactorKind::Parallel ||
             rule.factors[f].kind == FactorKind::Reduce) &&
            (factor < 0 || factor == f);
@@ -346,7 +361,8 @@ void Plan::chooseFold(Operation *op, int axis, OpPlan &plan) {
     int other = foldOf(operand.getDefiningOp());
     if (contains(neededFolds(op, other), other) ||
         (fold >= 0 && fold != other &&
-         (contains(folds[fold].needs, other) || contains(folds[other].needs, fold))))
+         (contains(folds[fold].needs, other) ||
+          contains(folds[other].needs, fold))))
       continue;
     factor = f;
     steps = from.dims[d].steps;
@@ -354,7 +370,8 @@ void Plan::chooseFold(Operation *op, int axis, OpPlan &plan) {
       fold = other;
     } else if (fold != other) {
       folds[other].parent = fold;
-      folds[fold].needs.insert(folds[other].needs.begin(), folds[other].needs.end());
+      folds[fold].needs.insert(folds[other].needs.begin(),
+                               folds[other].needs.end());
     }
   }
   // A contraction of sharded tokens and a weight that the strategy folds over
@@ -405,7 +422,8 @@ void Plan::chooseAxis(Operation *op, int axis, OpPlan &plan) {
   };
   SmallVector<Candidate> candidates;
   auto offer = [&](int f, int64_t chunk, bool wanted) {
-    if (f < 0 || !plan.assignment[f].isWhole() || rule.factors[f].kind == FactorKind::Whole)
+    if (f < 0 || !plan.assignment[f].isWhole() ||
+        rule.factors[f].kind == FactorKind::Whole)
       return;
     if (rule.factors[f].evenOnly && chunk * ranks != rule.factors[f].size)
       return;
@@ -421,7 +439,8 @@ void Plan::chooseAxis(Operation *op, int axis, OpPlan &plan) {
       continue;
     for (auto [d, dim] : llvm::enumerate(placements[operand].dims))
       if (dim.axis == axis && dim.chunk % rule.minorSize(dims[d]) == 0)
-        offer(rule.majorFactor(dims[d]), dim.chunk / rule.minorSize(dims[d]), false);
+        offer(rule.majorFactor(dims[d]), dim.chunk / rule.minorSize(dims[d]),
+              false);
   }
   for (auto [result, dims] : llvm::zip(op->getResults(), rule.results))
     for (auto [d, factors] : llvm::enumerate(dims))
@@ -460,13 +479,16 @@ void Plan::chooseAxis(Operation *op, int axis, OpPlan &plan) {
         continue;
       FactorKind kind = rule.factors[candidate.factor].kind;
       bool isSdpa = isa<SdpaOp>(op);
-      if (kind == FactorKind::Reduce || (kind == FactorKind::Special && isSdpa)) {
+      if (kind == FactorKind::Reduce ||
+          (kind == FactorKind::Special && isSdpa)) {
         Placement result = placementOf(rule, rule.results[0], assignment);
         int64_t factor = 2;
         for (int64_t d = 0; d < (int64_t)result.dims.size(); ++d)
-          if (kind == FactorKind::Reduce && seeds.wantedAxis(op->getResult(0), d) == axis)
+          if (kind == FactorKind::Reduce &&
+              seeds.wantedAxis(op->getResult(0), d) == axis)
             factor = 1;
-        cost += factor * bytes(typeOf(op->getResult(0)), result) * (ranks - 1) / ranks;
+        cost += factor * bytes(typeOf(op->getResult(0)), result) * (ranks - 1) /
+                ranks;
       }
     }
     for (auto [operand, dims] : llvm::zip(op->getOperands(), rule.operands))

@@ -29,8 +29,8 @@ ShardingRule::ValueFactors consecutiveFactors(int first, int64_t rank);
 
 /// A model whose op localizes by cloning.
 template <typename Model, typename OpTy>
-struct RuleModel
-    : public ShardingRuleOpInterface::ExternalModel<Model, OpTy> {};
+struct RuleModel : public ShardingRuleOpInterface::ExternalModel<Model, OpTy> {
+};
 
 } // namespace tsp
 

@@ -13,7 +13,9 @@ using namespace mlir;
 using namespace tsp;
 using namespace tsp::stablehlo;
 
-static RankedTensorType typeOf(Value v) { return cast<RankedTensorType>(v.getType()); }
+static RankedTensorType typeOf(Value v) {
+  return cast<RankedTensorType>(v.getType());
+}
 
 namespace {
 
@@ -25,7 +27,8 @@ enum { Batch, Queries, KvHeads, Group, Keys, HeadSize, ValueSize };
 /// o = sum w o / sum w, lse = m + log sum w. Rows that see no key on any rank
 /// get w = 1, which gives the mean of equal shards' means (and NaN or 0 of
 /// `nan` and `zero` rows).
-SmallVector<Value> mergePartials(OpBuilder &b, Location loc, Value o, Value lse, StringAttr axis) {
+SmallVector<Value> mergePartials(OpBuilder &b, Location loc, Value o, Value lse,
+                                 StringAttr axis) {
   RankedTensorType full = typeOf(o), type = typeOf(lse);
   auto reduce = [&](Value value, CombineKind kind) -> Value {
     return tsp::AllReduceOp::create(b, loc, value.getType(), value, axis, kind);
@@ -43,16 +46,19 @@ SmallVector<Value> mergePartials(OpBuilder &b, Location loc, Value o, Value lse,
   Value weighted = o;
   if (full != wide)
     weighted = ConvertOp::create(b, loc, wide, o);
-  weighted = MulOp::create(b, loc, wide, weighted, broadcast(b, loc, w, full.getShape(), lead));
+  weighted = MulOp::create(b, loc, wide, weighted,
+                           broadcast(b, loc, w, full.getShape(), lead));
   // 0 times the NaN of a rank whose part of a row is empty must stay 0.
   Value absent = broadcast(
       b, loc,
-      AndOp::create(b, loc, RankedTensorType::get(type.getShape(), b.getI1Type()), finite,
-                    CompareOp::create(b, loc, w, zero, ComparisonDirection::EQ)),
+      AndOp::create(
+          b, loc, RankedTensorType::get(type.getShape(), b.getI1Type()), finite,
+          CompareOp::create(b, loc, w, zero, ComparisonDirection::EQ)),
       full.getShape(), lead);
   weighted = select(b, loc, absent, splat(b, loc, wide, 0), weighted);
   Value sum = reduce(weighted, CombineKind::Sum);
-  Value out = DivOp::create(b, loc, wide, sum, broadcast(b, loc, total, full.getShape(), lead));
+  Value out = DivOp::create(b, loc, wide, sum,
+                            broadcast(b, loc, total, full.getShape(), lead));
   if (full != wide)
     out = ConvertOp::create(b, loc, full, out);
   Value logTotal = LogOp::create(b, loc, type, total);
@@ -63,13 +69,16 @@ SmallVector<Value> mergePartials(OpBuilder &b, Location loc, Value o, Value lse,
 struct SdpaRule : RuleModel<SdpaRule, SdpaOp> {
   ShardingRule getShardingRule(Operation *op) const {
     auto sdpa = cast<SdpaOp>(op);
-    RankedTensorType q = typeOf(sdpa.getQ()), k = typeOf(sdpa.getK()), v = typeOf(sdpa.getV());
+    RankedTensorType q = typeOf(sdpa.getQ()), k = typeOf(sdpa.getK()),
+                     v = typeOf(sdpa.getV());
     ShardingRule rule;
-    int64_t sizes[] = {q.getDimSize(0), q.getDimSize(1), k.getDimSize(2),
-                       q.getDimSize(2) / k.getDimSize(2), k.getDimSize(1),
-                       q.getDimSize(3), v.getDimSize(3)};
-    FactorKind kinds[] = {FactorKind::Parallel, FactorKind::Parallel, FactorKind::Parallel,
-                          FactorKind::Whole,    FactorKind::Special,  FactorKind::Whole,
+    int64_t sizes[] = {q.getDimSize(0), q.getDimSize(1),
+                       k.getDimSize(2), q.getDimSize(2) / k.getDimSize(2),
+                       k.getDimSize(1), q.getDimSize(3),
+                       v.getDimSize(3)};
+    FactorKind kinds[] = {FactorKind::Parallel, FactorKind::Parallel,
+                          FactorKind::Parallel, FactorKind::Whole,
+                          FactorKind::Special,  FactorKind::Whole,
                           FactorKind::Whole};
     // Query heads of one key head stay together, unless there is but one.
     if (sizes[KvHeads] == 1)
@@ -82,7 +91,8 @@ struct SdpaRule : RuleModel<SdpaRule, SdpaOp> {
         return;
       ShardingRule::ValueFactors factors;
       RankedTensorType type = typeOf(operand);
-      for (auto [size, dim] : llvm::zip(type.getShape(), dims.take_back(type.getRank())))
+      for (auto [size, dim] :
+           llvm::zip(type.getShape(), dims.take_back(type.getRank())))
         factors.push_back(size == 1 ? ShardingRule::DimFactors{} : dim);
       rule.operands.push_back(factors);
     };
@@ -100,19 +110,21 @@ struct SdpaRule : RuleModel<SdpaRule, SdpaOp> {
     return rule;
   }
 
-  FailureOr<SmallVector<Value>> localize(Operation *op, LocalContext &context) const {
+  FailureOr<SmallVector<Value>> localize(Operation *op,
+                                         LocalContext &context) const {
     auto results = localizeByClone(op, context);
     const DimShard &keys = context.assignment[Keys];
     if (keys.isWhole())
       return results;
-    return mergePartials(context.builder, op->getLoc(), (*results)[0], (*results)[1],
-                         context.mesh.getAxes()[keys.axis]);
+    return mergePartials(context.builder, op->getLoc(), (*results)[0],
+                         (*results)[1], context.mesh.getAxes()[keys.axis]);
   }
 };
 
 } // namespace
 
 void tsp::registerAttentionRules(DialectRegistry &registry) {
-  registry.addExtension(
-      +[](MLIRContext *context, TspDialect *) { SdpaOp::attachInterface<SdpaRule>(*context); });
+  registry.addExtension(+[](MLIRContext *context, TspDialect *) {
+    SdpaOp::attachInterface<SdpaRule>(*context);
+  });
 }

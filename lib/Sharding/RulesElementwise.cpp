@@ -36,9 +36,10 @@ struct ElementwiseRule : RuleModel<ElementwiseRule<OpTy>, OpTy> {
     addFactorPerDim(rule, op->getResult(0));
     auto dims = consecutiveFactors(0, type.getRank());
     for (Value operand : op->getOperands())
-      rule.operands.push_back(cast<RankedTensorType>(operand.getType()).getRank() == 0
-                                  ? ShardingRule::ValueFactors()
-                                  : dims);
+      rule.operands.push_back(
+          cast<RankedTensorType>(operand.getType()).getRank() == 0
+              ? ShardingRule::ValueFactors()
+              : dims);
     rule.results.push_back(dims);
     return rule;
   }
@@ -51,19 +52,20 @@ template <typename... Ops> void attach(MLIRContext *context) {
 } // namespace
 
 void tsp::registerElementwiseRules(DialectRegistry &registry) {
-  registry.addExtension(+[](MLIRContext *context, stablehlo::StableHLODialect *) {
+  registry.addExtension(+[](MLIRContext *context,
+                            stablehlo::StableHLODialect *) {
     using namespace stablehlo;
-    attach<AbsOp, NegOp, SignOp, NotOp, PopulationCountOp, ClzOp, CbrtOp, CeilOp, CosineOp,
-           ExpOp, Expm1Op, FloorOp, Log1pOp, LogOp, LogisticOp, RoundOp, RoundNearestEvenOp,
-           RsqrtOp, SineOp, SqrtOp, TanOp, TanhOp, ConvertOp, IsFiniteOp, ReducePrecisionOp>(
-        context);
-    attach<AddOp, MulOp, MaxOp, MinOp, SubtractOp, DivOp, RemOp, PowOp, Atan2Op, AndOp, OrOp,
-           XorOp, ShiftLeftOp, ShiftRightArithmeticOp, ShiftRightLogicalOp, CompareOp,
-           SelectOp, ClampOp>(context);
+    attach<AbsOp, NegOp, SignOp, NotOp, PopulationCountOp, ClzOp, CbrtOp,
+           CeilOp, CosineOp, ExpOp, Expm1Op, FloorOp, Log1pOp, LogOp,
+           LogisticOp, RoundOp, RoundNearestEvenOp, RsqrtOp, SineOp, SqrtOp,
+           TanOp, TanhOp, ConvertOp, IsFiniteOp, ReducePrecisionOp>(context);
+    attach<AddOp, MulOp, MaxOp, MinOp, SubtractOp, DivOp, RemOp, PowOp, Atan2Op,
+           AndOp, OrOp, XorOp, ShiftLeftOp, ShiftRightArithmeticOp,
+           ShiftRightLogicalOp, CompareOp, SelectOp, ClampOp>(context);
   });
   registry.addExtension(+[](MLIRContext *context, chlo::CHLODialect *) {
     using namespace chlo;
-    attach<AcosOp, AcoshOp, AsinOp, AsinhOp, AtanOp, AtanhOp, CoshOp, ErfOp, ErfcOp, ErfInvOp,
-           SinhOp, SquareOp, chlo::TanOp>(context);
+    attach<AcosOp, AcoshOp, AsinOp, AsinhOp, AtanOp, AtanhOp, CoshOp, ErfOp,
+           ErfcOp, ErfInvOp, SinhOp, SquareOp, chlo::TanOp>(context);
   });
 }

@@ -13,15 +13,19 @@ using namespace mlir;
 using namespace tsp;
 using namespace tsp::stablehlo;
 
-static RankedTensorType typeOf(Value v) { return cast<RankedTensorType>(v.getType()); }
+static RankedTensorType typeOf(Value v) {
+  return cast<RankedTensorType>(v.getType());
+}
 
 /// `index` clamped to [0, max], as i32.
-static Value clampedI32(OpBuilder &builder, Location loc, Value index, int64_t max) {
-  auto type = RankedTensorType::get(typeOf(index).getShape(), builder.getI32Type());
+static Value clampedI32(OpBuilder &builder, Location loc, Value index,
+                        int64_t max) {
+  auto type =
+      RankedTensorType::get(typeOf(index).getShape(), builder.getI32Type());
   if (index.getType() != type)
     index = ConvertOp::create(builder, loc, type, index);
-  return ClampOp::create(builder, loc, type, splat(builder, loc, type, 0), index,
-                         splat(builder, loc, type, max));
+  return ClampOp::create(builder, loc, type, splat(builder, loc, type, 0),
+                         index, splat(builder, loc, type, max));
 }
 
 namespace {
@@ -36,7 +40,8 @@ struct GatherRule : RuleModel<GatherRule, GatherOp> {
     RankedTensorType indices = typeOf(gather.getStartIndices());
     RankedTensorType result = typeOf(gather.getResult());
     ShardingRule rule;
-    ShardingRule::ValueFactors in(operand.getRank()), at(indices.getRank()), out(result.getRank());
+    ShardingRule::ValueFactors in(operand.getRank()), at(indices.getRank()),
+        out(result.getRank());
 
     SmallVector<int64_t> batchDims;
     for (int64_t d = 0; d < result.getRank(); ++d)
@@ -51,7 +56,8 @@ struct GatherRule : RuleModel<GatherRule, GatherOp> {
       at[d] = out[batchDims[batch++]] = {
           rule.addFactor(indices.getDimSize(d), FactorKind::Parallel)};
     }
-    for (auto [d, i] : llvm::zip(dims.getOperandBatchingDims(), dims.getStartIndicesBatchingDims()))
+    for (auto [d, i] : llvm::zip(dims.getOperandBatchingDims(),
+                                 dims.getStartIndicesBatchingDims()))
       in[d] = at[i];
     size_t offset = 0;
     for (int64_t d = 0; d < operand.getRank(); ++d) {
@@ -66,7 +72,8 @@ struct GatherRule : RuleModel<GatherRule, GatherOp> {
       }
       int64_t o = dims.getOffsetDims()[offset++];
       if (gather.getSliceSizes()[d] == operand.getDimSize(d)) {
-        in[d] = out[o] = {rule.addFactor(operand.getDimSize(d), FactorKind::Parallel)};
+        in[d] = out[o] = {
+            rule.addFactor(operand.getDimSize(d), FactorKind::Parallel)};
       } else {
         in[d] = {rule.addFactor(operand.getDimSize(d), FactorKind::Whole)};
         out[o] = {rule.addFactor(result.getDimSize(o), FactorKind::Whole)};
@@ -77,7 +84,8 @@ struct GatherRule : RuleModel<GatherRule, GatherOp> {
     return rule;
   }
 
-  FailureOr<SmallVector<Value>> localize(Operation *op, LocalContext &context) const {
+  FailureOr<SmallVector<Value>> localize(Operation *op,
+                                         LocalContext &context) const {
     auto gather = cast<GatherOp>(op);
     OpBuilder &b = context.builder;
     Location loc = op->getLoc();
@@ -96,11 +104,13 @@ struct GatherRule : RuleModel<GatherRule, GatherOp> {
       int64_t vectorDim = dims.getIndexVectorDim();
       Value component_ = index;
       if (vectorDim < (int64_t)shape.size() && shape[vectorDim] > 1) {
-        Value isComponent = inRange(b, loc, shape, vectorDim, nullptr, component, component + 1);
+        Value isComponent = inRange(b, loc, shape, vectorDim, nullptr,
+                                    component, component + 1);
         auto type = RankedTensorType::get(shape, b.getI32Type());
         Value rest = ConvertOp::create(b, loc, type, operands[1]);
         operands[1] = select(b, loc, isComponent, index, rest);
-        component_ = sliceAt(b, loc, index, vectorDim, constantI32(b, loc, component), 1);
+        component_ = sliceAt(b, loc, index, vectorDim,
+                             constantI32(b, loc, component), 1);
       } else {
         operands[1] = index;
       }
@@ -114,9 +124,13 @@ struct GatherRule : RuleModel<GatherRule, GatherOp> {
       auto type = typeOf(flat);
       Value inside = AndOp::create(
           b, loc, RankedTensorType::get(batch, b.getI1Type()),
-          CompareOp::create(b, loc, flat, splat(b, loc, type, 0), ComparisonDirection::GE),
-          CompareOp::create(b, loc, flat, splat(b, loc, type, held), ComparisonDirection::LT));
-      found = found ? AndOp::create(b, loc, inside.getType(), found, inside).getResult() : inside;
+          CompareOp::create(b, loc, flat, splat(b, loc, type, 0),
+                            ComparisonDirection::GE),
+          CompareOp::create(b, loc, flat, splat(b, loc, type, held),
+                            ComparisonDirection::LT));
+      found = found ? AndOp::create(b, loc, inside.getType(), found, inside)
+                          .getResult()
+                    : inside;
     }
     LocalContext moved = context.with(operands);
     auto results = localizeByClone(op, moved);
@@ -133,8 +147,9 @@ struct GatherRule : RuleModel<GatherRule, GatherOp> {
     for (int64_t d = 0; d < type.getRank(); ++d)
       if (!llvm::is_contained(dims.getOffsetDims(), d))
         batchDims.push_back(d);
-    (*results)[0] = select(b, loc, broadcast(b, loc, found, type.getShape(), batchDims),
-                           (*results)[0], splat(b, loc, type, 0));
+    (*results)[0] =
+        select(b, loc, broadcast(b, loc, found, type.getShape(), batchDims),
+               (*results)[0], splat(b, loc, type, 0));
     return results;
   }
 };
@@ -161,15 +176,16 @@ struct ScatterRule : RuleModel<ScatterRule, ScatterOp> {
                   !llvm::is_contained(dims.getScatterDimsToOperandDims(), d);
       in[d] = {rule.addFactor(input.getDimSize(d),
                               full ? FactorKind::Parallel : FactorKind::Whole)};
-      up[u] = full ? in[d] : ShardingRule::DimFactors{
-                                 rule.addFactor(updates.getDimSize(u), FactorKind::Whole)};
+      up[u] = full ? in[d]
+                   : ShardingRule::DimFactors{rule.addFactor(
+                         updates.getDimSize(u), FactorKind::Whole)};
     }
     for (auto [u, factors] : llvm::enumerate(up))
       if (factors.empty())
         factors = {rule.addFactor(updates.getDimSize(u), FactorKind::Whole)};
     rule.operands.assign(scatter.getInputs().size(), in);
-    rule.operands.push_back(
-        ShardingRule::ValueFactors(typeOf(scatter.getScatterIndices()).getRank()));
+    rule.operands.push_back(ShardingRule::ValueFactors(
+        typeOf(scatter.getScatterIndices()).getRank()));
     rule.operands.append(scatter.getUpdates().size(), up);
     rule.results.assign(scatter.getInputs().size(), in);
     return rule;
@@ -184,16 +200,19 @@ struct DynamicSliceRule : RuleModel<DynamicSliceRule, DynamicSliceOp> {
     ShardingRule::ValueFactors operand, result;
     for (auto [size, part] : llvm::zip(in.getShape(), slice.getSliceSizes())) {
       bool full = size == part;
-      operand.push_back({rule.addFactor(size, full ? FactorKind::Parallel : FactorKind::Whole)});
-      result.push_back(full ? operand.back() : ShardingRule::DimFactors{
-                                                   rule.addFactor(part, FactorKind::Whole)});
+      operand.push_back({rule.addFactor(size, full ? FactorKind::Parallel
+                                                   : FactorKind::Whole)});
+      result.push_back(full ? operand.back()
+                            : ShardingRule::DimFactors{
+                                  rule.addFactor(part, FactorKind::Whole)});
     }
     rule.operands.push_back(operand);
     rule.operands.append(in.getRank(), {});
     rule.results.push_back(result);
     return rule;
   }
-  FailureOr<SmallVector<Value>> localize(Operation *op, LocalContext &context) const {
+  FailureOr<SmallVector<Value>> localize(Operation *op,
+                                         LocalContext &context) const {
     auto results = localizeByClone(op, context);
     cast<DynamicSliceOp>((*results)[0].getDefiningOp())
         .setSliceSizes(context.resultTypes[0].getShape());
@@ -202,10 +221,12 @@ struct DynamicSliceRule : RuleModel<DynamicSliceRule, DynamicSliceOp> {
 };
 
 /// An update of one sharded dim: the rank that holds the place writes it.
-struct DynamicUpdateSliceRule : RuleModel<DynamicUpdateSliceRule, DynamicUpdateSliceOp> {
+struct DynamicUpdateSliceRule
+    : RuleModel<DynamicUpdateSliceRule, DynamicUpdateSliceOp> {
   ShardingRule getShardingRule(Operation *op) const {
     auto update = cast<DynamicUpdateSliceOp>(op);
-    RankedTensorType in = typeOf(update.getOperand()), part = typeOf(update.getUpdate());
+    RankedTensorType in = typeOf(update.getOperand()),
+                     part = typeOf(update.getUpdate());
     int64_t special = -1;
     for (int64_t d = 0; d < in.getRank(); ++d)
       if (in.getDimSize(d) != part.getDimSize(d) &&
@@ -215,12 +236,13 @@ struct DynamicUpdateSliceRule : RuleModel<DynamicUpdateSliceRule, DynamicUpdateS
     ShardingRule::ValueFactors operand, updateDims;
     for (int64_t d = 0; d < in.getRank(); ++d) {
       bool full = in.getDimSize(d) == part.getDimSize(d);
-      operand.push_back({rule.addFactor(in.getDimSize(d), full ? FactorKind::Parallel
-                                                          : d == special
-                                                              ? FactorKind::Special
-                                                              : FactorKind::Whole)});
-      updateDims.push_back(full ? operand.back() : ShardingRule::DimFactors{rule.addFactor(
-                                                       part.getDimSize(d), FactorKind::Whole)});
+      operand.push_back({rule.addFactor(in.getDimSize(d),
+                                        full           ? FactorKind::Parallel
+                                        : d == special ? FactorKind::Special
+                                                       : FactorKind::Whole)});
+      updateDims.push_back(full ? operand.back()
+                                : ShardingRule::DimFactors{rule.addFactor(
+                                      part.getDimSize(d), FactorKind::Whole)});
     }
     rule.operands = {operand, updateDims};
     rule.operands.append(in.getRank(), {});
@@ -228,23 +250,27 @@ struct DynamicUpdateSliceRule : RuleModel<DynamicUpdateSliceRule, DynamicUpdateS
     return rule;
   }
 
-  FailureOr<SmallVector<Value>> localize(Operation *op, LocalContext &context) const {
+  FailureOr<SmallVector<Value>> localize(Operation *op,
+                                         LocalContext &context) const {
     OpBuilder &b = context.builder;
     Location loc = op->getLoc();
     int64_t dim = -1;
     for (auto [d, factors] : llvm::enumerate(context.rule.results[0]))
       for (int f : factors)
-        if (context.rule.factors[f].kind == FactorKind::Special && !context.assignment[f].isWhole())
+        if (context.rule.factors[f].kind == FactorKind::Special &&
+            !context.assignment[f].isWhole())
           dim = d;
     if (dim < 0)
       return localizeByClone(op, context);
     SmallVector<Value> operands(context.operands);
     Value &old = operands[0], &part = operands[1];
     int f = context.rule.results[0][dim][0];
-    int64_t total = context.rule.factors[f].size, n = typeOf(part).getDimSize(dim);
+    int64_t total = context.rule.factors[f].size,
+            n = typeOf(part).getDimSize(dim);
     int64_t chunk = typeOf(old).getDimSize(dim);
-    Value place = subtract(b, loc, clampedI32(b, loc, operands[2 + dim], total - n),
-                           context.offsetOf(loc, f));
+    Value place =
+        subtract(b, loc, clampedI32(b, loc, operands[2 + dim], total - n),
+                 context.offsetOf(loc, f));
     auto i32 = scalarI32Type(b);
     if (n == 1) {
       // One element: the rank rewrites it, or what is there when it is not its.
@@ -252,13 +278,19 @@ struct DynamicUpdateSliceRule : RuleModel<DynamicUpdateSliceRule, DynamicUpdateS
                                  constantI32(b, loc, chunk - 1));
       SmallVector<Value> starts;
       for (Value start : ArrayRef(operands).drop_front(2))
-        starts.push_back(start.getType() == i32 ? start
-                                                : ConvertOp::create(b, loc, i32, start).getResult());
+        starts.push_back(
+            start.getType() == i32
+                ? start
+                : ConvertOp::create(b, loc, i32, start).getResult());
       starts[dim] = at;
-      Value present = DynamicSliceOp::create(b, loc, part.getType(), old, starts,
-                                             b.getDenseI64ArrayAttr(typeOf(part).getShape()));
-      Value held = CompareOp::create(b, loc, at, place, ComparisonDirection::EQ);
-      part = select(b, loc, broadcastScalar(b, loc, held, typeOf(part).getShape()), part, present);
+      Value present = DynamicSliceOp::create(
+          b, loc, part.getType(), old, starts,
+          b.getDenseI64ArrayAttr(typeOf(part).getShape()));
+      Value held =
+          CompareOp::create(b, loc, at, place, ComparisonDirection::EQ);
+      part =
+          select(b, loc, broadcastScalar(b, loc, held, typeOf(part).getShape()),
+                 part, present);
       llvm::copy(starts, operands.begin() + 2);
     } else {
       // A window of the update, padded so that any overlap can be cut out.
@@ -272,12 +304,15 @@ struct DynamicUpdateSliceRule : RuleModel<DynamicUpdateSliceRule, DynamicUpdateS
         SmallVector<Value> starts;
         for (Value start : ArrayRef(operands).drop_front(2))
           starts.push_back(
-              start.getType() == i32 ? start : ConvertOp::create(b, loc, i32, start).getResult());
+              start.getType() == i32
+                  ? start
+                  : ConvertOp::create(b, loc, i32, start).getResult());
         starts[dim] = constantI32(b, loc, 0);
         present = DynamicSliceOp::create(b, loc, window.getType(), old, starts,
                                          b.getDenseI64ArrayAttr(shape));
       }
-      part = select(b, loc, inRange(b, loc, shape, dim, minus, 0, n), window, present);
+      part = select(b, loc, inRange(b, loc, shape, dim, minus, 0, n), window,
+                    present);
       auto type = typeOf(operands[2 + dim]);
       operands[2 + dim] = splat(b, loc, type, 0);
     }

@@ -13,20 +13,23 @@ using namespace mlir;
 using namespace tsp;
 using namespace tsp::stablehlo;
 
-static RankedTensorType typeOf(Value v) { return cast<RankedTensorType>(v.getType()); }
+static RankedTensorType typeOf(Value v) {
+  return cast<RankedTensorType>(v.getType());
+}
 
 /// The padding of a rank's chunk of factor `f` (dim `dim` of `value`) replaced
 /// by the scalar `identity`, so that it may be summed over.
-static Value maskPadding(LocalContext &context, Location loc, Value value, int64_t dim, int f,
-                         Value identity) {
+static Value maskPadding(LocalContext &context, Location loc, Value value,
+                         int64_t dim, int f, Value identity) {
   const DimShard &shard = context.assignment[f];
   int64_t size = context.rule.factors[f].size;
-  if (shard.axis < 0 || shard.chunk * context.mesh.getSizes()[shard.axis] == size)
+  if (shard.axis < 0 ||
+      shard.chunk * context.mesh.getSizes()[shard.axis] == size)
     return value;
   ArrayRef<int64_t> shape = typeOf(value).getShape();
   int64_t scale = shape[dim] / shard.chunk;
-  Value valid = isBelow(context.builder, loc, shape, dim, context.offsetOf(loc, f, scale),
-                        size * scale);
+  Value valid = isBelow(context.builder, loc, shape, dim,
+                        context.offsetOf(loc, f, scale), size * scale);
   return select(context.builder, loc, valid, value,
                 broadcastScalar(context.builder, loc, identity, shape));
 }
@@ -40,22 +43,25 @@ struct DotGeneralRule : RuleModel<DotGeneralRule, DotGeneralOp> {
     RankedTensorType lhs = typeOf(dot.getLhs()), rhs = typeOf(dot.getRhs());
     ShardingRule rule;
     ShardingRule::ValueFactors l(lhs.getRank()), r(rhs.getRank()), out;
-    for (auto [a, b] : llvm::zip(dims.getLhsBatchingDimensions(), dims.getRhsBatchingDimensions())) {
+    for (auto [a, b] : llvm::zip(dims.getLhsBatchingDimensions(),
+                                 dims.getRhsBatchingDimensions())) {
       int f = rule.addFactor(lhs.getDimSize(a), FactorKind::Parallel);
       l[a] = {f};
       r[b] = {f};
       out.push_back({f});
     }
-    for (auto [a, b] :
-         llvm::zip(dims.getLhsContractingDimensions(), dims.getRhsContractingDimensions())) {
+    for (auto [a, b] : llvm::zip(dims.getLhsContractingDimensions(),
+                                 dims.getRhsContractingDimensions())) {
       int f = rule.addFactor(lhs.getDimSize(a), FactorKind::Reduce);
       l[a] = {f};
       r[b] = {f};
     }
-    for (auto [type, factors] : {std::make_pair(lhs, &l), std::make_pair(rhs, &r)})
+    for (auto [type, factors] :
+         {std::make_pair(lhs, &l), std::make_pair(rhs, &r)})
       for (int64_t d = 0; d < type.getRank(); ++d)
         if ((*factors)[d].empty()) {
-          (*factors)[d] = {rule.addFactor(type.getDimSize(d), FactorKind::Parallel)};
+          (*factors)[d] = {
+              rule.addFactor(type.getDimSize(d), FactorKind::Parallel)};
           out.push_back((*factors)[d]);
         }
     rule.operands = {l, r};
@@ -65,16 +71,19 @@ struct DotGeneralRule : RuleModel<DotGeneralRule, DotGeneralOp> {
 
   /// Padding of a contracted dim is cleared on both sides: 0 times what an
   /// uncleared side holds could be NaN.
-  FailureOr<SmallVector<Value>> localize(Operation *op, LocalContext &context) const {
+  FailureOr<SmallVector<Value>> localize(Operation *op,
+                                         LocalContext &context) const {
     SmallVector<Value> operands(context.operands);
     for (auto [i, dims] : llvm::enumerate(context.rule.operands))
       for (auto [d, factors] : llvm::enumerate(dims)) {
         Value &operand = operands[i];
         int f = context.rule.majorFactor(factors);
-        if (f < 0 || context.rule.factors[f].kind != FactorKind::Reduce || context.zeroPadded[i])
+        if (f < 0 || context.rule.factors[f].kind != FactorKind::Reduce ||
+            context.zeroPadded[i])
           continue;
-        Value zero = splat(context.builder, op->getLoc(),
-                           RankedTensorType::get({}, typeOf(operand).getElementType()), 0);
+        Value zero = splat(
+            context.builder, op->getLoc(),
+            RankedTensorType::get({}, typeOf(operand).getElementType()), 0);
         operand = maskPadding(context, op->getLoc(), operand, d, f, zero);
       }
     LocalContext masked = context.with(operands);
@@ -106,7 +115,8 @@ struct ReduceRule : RuleModel<ReduceRule, ReduceOp> {
       return std::nullopt;
     }
     APInt value = splatInit.getSplatValue<APInt>();
-    bool isBool = type.isInteger(1), isSigned = !type.isUnsignedInteger() && !isBool;
+    bool isBool = type.isInteger(1),
+         isSigned = !type.isUnsignedInteger() && !isBool;
     if (isa<AddOp>(reducer) && !isBool && value.isZero())
       return CombineKind::Sum;
     if ((isa<MaxOp>(reducer) || (isBool && isa<OrOp, AddOp>(reducer))) &&
@@ -127,7 +137,7 @@ struct ReduceRule : RuleModel<ReduceRule, ReduceOp> {
     auto type = typeOf(reduce.getInputs()[0]);
     for (int64_t d = 0; d < type.getRank(); ++d) {
       bool reduced = llvm::is_contained(reduce.getDimensions(), d);
-      int f = rule.addFactor(type.getDimSize(d), !reduced  ? FactorKind::Parallel
+      int f = rule.addFactor(type.getDimSize(d), !reduced ? FactorKind::Parallel
                                                  : combine ? FactorKind::Reduce
                                                            : FactorKind::Whole);
       if (!reduced)
@@ -140,11 +150,13 @@ struct ReduceRule : RuleModel<ReduceRule, ReduceOp> {
     return rule;
   }
 
-  FailureOr<SmallVector<Value>> localize(Operation *op, LocalContext &context) const {
+  FailureOr<SmallVector<Value>> localize(Operation *op,
+                                         LocalContext &context) const {
     auto reduce = cast<ReduceOp>(op);
     SmallVector<Value> operands(context.operands);
     for (int64_t d : reduce.getDimensions())
-      operands[0] = maskPadding(context, op->getLoc(), operands[0], d, d, operands.back());
+      operands[0] = maskPadding(context, op->getLoc(), operands[0], d, d,
+                                operands.back());
     LocalContext masked = context.with(operands);
     return localizeByClone(op, masked);
   }

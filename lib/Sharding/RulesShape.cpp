@@ -13,7 +13,9 @@ using namespace mlir;
 using namespace tsp;
 using namespace tsp::stablehlo;
 
-static RankedTensorType typeOf(Value v) { return cast<RankedTensorType>(v.getType()); }
+static RankedTensorType typeOf(Value v) {
+  return cast<RankedTensorType>(v.getType());
+}
 
 namespace {
 
@@ -40,8 +42,9 @@ struct BroadcastRule : RuleModel<BroadcastRule, BroadcastInDimOp> {
     ShardingRule::ValueFactors operand;
     for (auto [size, dim] : llvm::zip(typeOf(broadcast.getOperand()).getShape(),
                                       broadcast.getBroadcastDimensions()))
-      operand.push_back(size == rule.factors[dim].size ? ShardingRule::DimFactors{int(dim)}
-                                                       : ShardingRule::DimFactors{});
+      operand.push_back(size == rule.factors[dim].size
+                            ? ShardingRule::DimFactors{int(dim)}
+                            : ShardingRule::DimFactors{});
     rule.operands.push_back(operand);
     return rule;
   }
@@ -74,7 +77,8 @@ struct ReshapeRule : RuleModel<ReshapeRule, ReshapeOp> {
         continue;
       }
       // No common refinement: whole until both sides are at a border again.
-      int f = rule.addFactor(a, FactorKind::Whole), g = rule.addFactor(b, FactorKind::Whole);
+      int f = rule.addFactor(a, FactorKind::Whole),
+          g = rule.addFactor(b, FactorKind::Whole);
       inDims[i - 1].push_back(f);
       outDims[j - 1].push_back(g);
       while (a != b) {
@@ -101,11 +105,13 @@ ShardingRule sameDimsBut(Operation *op, ArrayRef<Value> operands,
   ShardingRule rule;
   RankedTensorType type = typeOf(op->getResult(0));
   for (int64_t i = 0; i < type.getRank(); ++i)
-    rule.addFactor(type.getDimSize(i), isWhole(i) ? FactorKind::Whole : FactorKind::Parallel);
+    rule.addFactor(type.getDimSize(i),
+                   isWhole(i) ? FactorKind::Whole : FactorKind::Parallel);
   for (Value operand : op->getOperands())
-    rule.operands.push_back(llvm::is_contained(operands, operand)
-                                ? consecutiveFactors(0, type.getRank())
-                                : ShardingRule::ValueFactors(typeOf(operand).getRank()));
+    rule.operands.push_back(
+        llvm::is_contained(operands, operand)
+            ? consecutiveFactors(0, type.getRank())
+            : ShardingRule::ValueFactors(typeOf(operand).getRank()));
   // Dims that must be whole differ in size between operand and result.
   for (auto [i, operand] : llvm::enumerate(op->getOperands()))
     if (llvm::is_contained(operands, operand))
@@ -126,7 +132,8 @@ struct SliceRule : RuleModel<SliceRule, SliceOp> {
              typeOf(slice.getResult()).getDimSize(d);
     });
   }
-  FailureOr<SmallVector<Value>> localize(Operation *op, LocalContext &context) const {
+  FailureOr<SmallVector<Value>> localize(Operation *op,
+                                         LocalContext &context) const {
     auto results = localizeByClone(op, context);
     auto slice = cast<SliceOp>((*results)[0].getDefiningOp());
     SmallVector<int64_t> limits(slice.getLimitIndices());
@@ -142,8 +149,9 @@ struct ConcatenateRule : RuleModel<ConcatenateRule, ConcatenateOp> {
   ShardingRule getShardingRule(Operation *op) const {
     auto concat = cast<ConcatenateOp>(op);
     SmallVector<Value> operands(op->getOperands());
-    return sameDimsBut(op, operands,
-                       [&](int64_t d) { return d == (int64_t)concat.getDimension(); });
+    return sameDimsBut(op, operands, [&](int64_t d) {
+      return d == (int64_t)concat.getDimension();
+    });
   }
 };
 
@@ -180,7 +188,8 @@ struct SortRule : RuleModel<SortRule, SortOp> {
 struct TopKRule : RuleModel<TopKRule, chlo::TopKOp> {
   ShardingRule getShardingRule(Operation *op) const {
     int64_t rank = typeOf(op->getResult(0)).getRank();
-    return sameDimsBut(op, {op->getOperand(0)}, [&](int64_t d) { return d == rank - 1; });
+    return sameDimsBut(op, {op->getOperand(0)},
+                       [&](int64_t d) { return d == rank - 1; });
   }
 };
 
@@ -195,9 +204,11 @@ struct ReduceWindowRule : RuleModel<ReduceWindowRule, ReduceWindowOp> {
       bool padded = false;
       if (auto padding = window.getPadding())
         for (int64_t side = 0; side < 2; ++side)
-          padded |= padding->getValues<int64_t>()[{(uint64_t)d, (uint64_t)side}] != 0;
+          padded |=
+              padding->getValues<int64_t>()[{(uint64_t)d, (uint64_t)side}] != 0;
       return window.getWindowDimensions()[d] != 1 || padded ||
-             !is(window.getWindowStrides(), 1) || !is(window.getBaseDilations(), 1) ||
+             !is(window.getWindowStrides(), 1) ||
+             !is(window.getBaseDilations(), 1) ||
              !is(window.getWindowDilations(), 1);
     });
   }
@@ -211,17 +222,20 @@ struct IotaRule : RuleModel<IotaRule, IotaOp> {
     rule.results.push_back(consecutiveFactors(0, rule.factors.size()));
     return rule;
   }
-  FailureOr<SmallVector<Value>> localize(Operation *op, LocalContext &context) const {
+  FailureOr<SmallVector<Value>> localize(Operation *op,
+                                         LocalContext &context) const {
     int64_t dim = cast<IotaOp>(op).getIotaDimension();
     auto results = localizeByClone(op, context);
     Value offset = context.offsetOf(op->getLoc(), dim);
     if (!offset)
       return results;
     RankedTensorType type = context.resultTypes[0];
-    Value typed = ConvertOp::create(context.builder, op->getLoc(),
-                                    RankedTensorType::get({}, type.getElementType()), offset);
-    (*results)[0] = add(context.builder, op->getLoc(), (*results)[0],
-                        broadcastScalar(context.builder, op->getLoc(), typed, type.getShape()));
+    Value typed = ConvertOp::create(
+        context.builder, op->getLoc(),
+        RankedTensorType::get({}, type.getElementType()), offset);
+    (*results)[0] = add(
+        context.builder, op->getLoc(), (*results)[0],
+        broadcastScalar(context.builder, op->getLoc(), typed, type.getShape()));
     return results;
   }
 };
@@ -236,11 +250,14 @@ struct ConstantRule : RuleModel<ConstantRule, ConstantOp> {
     rule.results.push_back(consecutiveFactors(0, rule.factors.size()));
     return rule;
   }
-  FailureOr<SmallVector<Value>> localize(Operation *op, LocalContext &context) const {
+  FailureOr<SmallVector<Value>> localize(Operation *op,
+                                         LocalContext &context) const {
     ElementsAttr value = cast<ConstantOp>(op).getValue();
     if (context.resultTypes[0] != value.getType())
-      value = cast<DenseElementsAttr>(value).resizeSplat(context.resultTypes[0]);
-    return SmallVector<Value>{ConstantOp::create(context.builder, op->getLoc(), value)};
+      value =
+          cast<DenseElementsAttr>(value).resizeSplat(context.resultTypes[0]);
+    return SmallVector<Value>{
+        ConstantOp::create(context.builder, op->getLoc(), value)};
   }
 };
 

@@ -47,7 +47,8 @@ Value LocalContext::offsetOf(Location loc, int f, int64_t scale) {
     return nullptr;
   const DimShard &shard = assignment[f];
   if (shard.fold >= 0)
-    return multiplyI32(builder, loc, part, rule.factors[f].size / shard.steps * scale);
+    return multiplyI32(builder, loc, part,
+                       rule.factors[f].size / shard.steps * scale);
   Value index = AxisIndexOp::create(builder, loc, scalarI32Type(builder),
                                     mesh.getAxes()[shard.axis]);
   return multiplyI32(builder, loc, index, shard.chunk * scale);
@@ -58,7 +59,8 @@ FailureOr<SmallVector<Value>> tsp::localizeByClone(Operation *op,
   // One value may have different placements as different operands.
   Operation *local = context.builder.clone(*op);
   local->setOperands(context.operands);
-  for (auto [result, type] : llvm::zip(local->getResults(), context.resultTypes))
+  for (auto [result, type] :
+       llvm::zip(local->getResults(), context.resultTypes))
     result.setType(type);
   return SmallVector<Value>(local->getResults());
 }

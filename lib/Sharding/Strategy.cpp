@@ -50,9 +50,10 @@ tsp::parseStrategy(StringRef text, MeshAttr mesh,
     else if (name == "data")
       item.kind = StrategyItem::Data;
     else
-      return emitError() << "unknown strategy '" << name
-                         << "'; known are none, tp, tsp and data, each with @AXIS, "
-                            "joined by commas (data@d,tsp@t)";
+      return emitError()
+             << "unknown strategy '" << name
+             << "'; known are none, tp, tsp and data, each with @AXIS, "
+                "joined by commas (data@d,tsp@t)";
     if (axisName.empty()) {
       SmallVector<int> large;
       for (auto [i, size] : llvm::enumerate(mesh.getSizes()))
@@ -61,8 +62,10 @@ tsp::parseStrategy(StringRef text, MeshAttr mesh,
       if (large.empty())
         continue; // one rank: nothing to shard
       if (large.size() > 1)
-        return emitError() << "strategy '" << name << "' needs an axis, as the mesh has "
-                           << large.size() << " of a size over 1; write " << name << "@"
+        return emitError() << "strategy '" << name
+                           << "' needs an axis, as the mesh has "
+                           << large.size() << " of a size over 1; write "
+                           << name << "@"
                            << mesh.getAxes()[large[0]].getValue();
       item.axis = large[0];
     } else {
@@ -86,7 +89,8 @@ tsp::parseStrategy(StringRef text, MeshAttr mesh,
 }
 
 int64_t tsp::stepsOf(int64_t units, int64_t ranks) {
-  for (int64_t steps = std::min(units, ranks); steps <= std::min(units, 4 * ranks); ++steps)
+  for (int64_t steps = std::min(units, ranks);
+       steps <= std::min(units, 4 * ranks); ++steps)
     if (units % steps == 0)
       return steps;
   return 1;
@@ -101,7 +105,8 @@ Seeds::Seeds(func::FuncOp func, MeshAttr mesh, ArrayRef<StrategyItem> items)
 
 LogicalResult Seeds::readArguments(func::FuncOp func) {
   for (BlockArgument arg : func.getArguments()) {
-    auto attr = func.getArgAttrOfType<PlacementAttr>(arg.getArgNumber(), "tsp.placement");
+    auto attr = func.getArgAttrOfType<PlacementAttr>(arg.getArgNumber(),
+                                                     "tsp.placement");
     if (!attr)
       continue;
     auto placement = fromAttr(attr, cast<RankedTensorType>(arg.getType()), mesh,
@@ -127,9 +132,11 @@ int Seeds::wantedAxis(Value value, int64_t dim) {
 
 int64_t Seeds::foldSteps(Value value, int64_t dim, int axis) {
   Role role = roleOf(value, dim);
-  if (axis != foldAxis || (role != Role::Head && role != Role::Ffn && role != Role::Vocab))
+  if (axis != foldAxis ||
+      (role != Role::Head && role != Role::Ffn && role != Role::Vocab))
     return 0;
-  return stepsOf(classes.size(classes.majorClass(value, dim)), mesh.getSizes()[axis]);
+  return stepsOf(classes.size(classes.majorClass(value, dim)),
+                 mesh.getSizes()[axis]);
 }
 
 Role Seeds::roleOf(Value value, int64_t dim) {
@@ -139,7 +146,8 @@ Role Seeds::roleOf(Value value, int64_t dim) {
 
 void Seeds::findWeights(func::FuncOp func) {
   for (BlockArgument arg : func.getArguments()) {
-    auto kind = func.getArgAttrOfType<StringAttr>(arg.getArgNumber(), "tsp.kind");
+    auto kind =
+        func.getArgAttrOfType<StringAttr>(arg.getArgNumber(), "tsp.kind");
     if (kind && kind.getValue() == "parameter")
       weights.insert(arg);
   }
@@ -148,15 +156,19 @@ void Seeds::findWeights(func::FuncOp func) {
     if (auto loop = dyn_cast<stablehlo::WhileOp>(op)) {
       Operation *yield = loop.getBody().front().getTerminator();
       for (auto [i, operand] : llvm::enumerate(loop.getOperand()))
-        if (weights.contains(operand) && yield->getOperand(i) == loop.getBody().getArgument(i))
+        if (weights.contains(operand) &&
+            yield->getOperand(i) == loop.getBody().getArgument(i))
           for (Value other : {Value(loop.getCond().getArgument(i)),
-                              Value(loop.getBody().getArgument(i)), Value(loop->getResult(i))})
+                              Value(loop.getBody().getArgument(i)),
+                              Value(loop->getResult(i))})
             weights.insert(other);
       return;
     }
     // What picks a layer's weight (dynamic_slice) may use a counter.
-    unsigned operands = isa<stablehlo::DynamicSliceOp>(op) ? 1 : op->getNumOperands();
-    bool any = false, all = op->getNumRegions() == 0 && !isa<stablehlo::GatherOp>(op);
+    unsigned operands =
+        isa<stablehlo::DynamicSliceOp>(op) ? 1 : op->getNumOperands();
+    bool any = false,
+         all = op->getNumRegions() == 0 && !isa<stablehlo::GatherOp>(op);
     for (Value operand : op->getOperands().take_front(operands)) {
       bool isWeight = weights.contains(operand);
       any |= isWeight;
@@ -168,7 +180,8 @@ void Seeds::findWeights(func::FuncOp func) {
 }
 
 void Seeds::findRoles(func::FuncOp func) {
-  llvm::DenseSet<int> introduced, contracted, hidden, heads, vocab, tokens, batch;
+  llvm::DenseSet<int> introduced, contracted, hidden, heads, vocab, tokens,
+      batch;
   // Of each contraction with a weight: a class it brings in, one it sums away.
   SmallVector<std::pair<int, int>> contractions;
   auto note = [&](llvm::DenseSet<int> &set, Value value, int64_t dim) {
@@ -203,7 +216,8 @@ void Seeds::findRoles(func::FuncOp func) {
                                    : dims.getRhsContractingDimensions();
       ArrayRef<int64_t> same = left ? dims.getLhsBatchingDimensions()
                                     : dims.getRhsBatchingDimensions();
-      for (int64_t d = 0; d < cast<RankedTensorType>(weight.getType()).getRank(); ++d) {
+      for (int64_t d = 0;
+           d < cast<RankedTensorType>(weight.getType()).getRank(); ++d) {
         if (llvm::is_contained(sum, d)) {
           note(contracted, weight, d);
           continue;
@@ -212,7 +226,8 @@ void Seeds::findRoles(func::FuncOp func) {
           continue;
         note(introduced, weight, d);
         for (int64_t s : sum)
-          contractions.push_back({classes.majorClass(weight, d), classes.majorClass(weight, s)});
+          contractions.push_back(
+              {classes.majorClass(weight, d), classes.majorClass(weight, s)});
       }
     }
   });
@@ -272,7 +287,8 @@ void Seeds::placeArguments(func::FuncOp func, ArrayRef<StrategyItem> items) {
       for (int64_t d = 0; d < type.getRank(); ++d) {
         int axis = wantedAxis(arg, d);
         if (axis >= 0 && !placement.usesAxis(axis))
-          placement.dims[d] = {axis, chunkOf(type.getDimSize(d), mesh.getSizes()[axis])};
+          placement.dims[d] = {
+              axis, chunkOf(type.getDimSize(d), mesh.getSizes()[axis])};
       }
       arguments.push_back(placement);
       continue;
@@ -287,17 +303,20 @@ void Seeds::placeArguments(func::FuncOp func, ArrayRef<StrategyItem> items) {
       }
       int64_t unit = 1;
       if (chosen >= 0 && axis == unitAxis)
-        unit = type.getDimSize(chosen) / classes.size(classes.majorClass(arg, chosen));
+        unit = type.getDimSize(chosen) /
+               classes.size(classes.majorClass(arg, chosen));
       // Under tsp a matrix without a role is stored sharded all the same and
       // gathered where it is used.
       if (chosen < 0 && axis == foldAxis && type.getRank() >= 2) {
-        chosen = std::max_element(type.getShape().begin(), type.getShape().end()) -
-                 type.getShape().begin();
+        chosen =
+            std::max_element(type.getShape().begin(), type.getShape().end()) -
+            type.getShape().begin();
         if (type.getDimSize(chosen) < ranks)
           chosen = -1;
       }
       if (chosen >= 0)
-        placement.dims[chosen] = {axis, chunkOf(type.getDimSize(chosen), ranks, unit)};
+        placement.dims[chosen] = {
+            axis, chunkOf(type.getDimSize(chosen), ranks, unit)};
     }
     arguments.push_back(placement);
   }

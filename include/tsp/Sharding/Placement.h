@@ -42,7 +42,8 @@ struct Placement {
   bool operator!=(const Placement &o) const { return !(*this == o); }
 
   bool usesAxis(int axis) const {
-    return llvm::any_of(dims, [&](const DimShard &d) { return d.axis == axis; });
+    return llvm::any_of(dims,
+                        [&](const DimShard &d) { return d.axis == axis; });
   }
   /// The dim that is folded over any axis, or -1.
   int foldedDim() const {

@@ -15,7 +15,8 @@ namespace tsp {
 
 /// The placement that a sharding of Shardy says; null after an error was
 /// reported at `loc` (parts of axes and unreduced axes are not supported).
-PlacementAttr placementOfSharding(sdy::TensorShardingAttr sharding, mlir::Location loc);
+PlacementAttr placementOfSharding(sdy::TensorShardingAttr sharding,
+                                  mlir::Location loc);
 
 } // namespace tsp
 

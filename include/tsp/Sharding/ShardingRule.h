@@ -78,12 +78,14 @@ struct LocalContext {
   llvm::SmallVector<mlir::RankedTensorType> resultTypes;
   /// Number of the part inside a fold (tensor<i32>); null outside.
   mlir::Value part;
-  /// Operands whose padding is known to be zero: parameters, as they are loaded.
+  /// Operands whose padding is known to be zero: parameters, as they are
+  /// loaded.
   llvm::SmallVector<bool> zeroPadded;
 
   /// The same context on other operands.
   LocalContext with(llvm::ArrayRef<mlir::Value> others) const {
-    return {builder, mesh, rule, assignment, others, resultTypes, part, zeroPadded};
+    return {builder, mesh,        rule, assignment,
+            others,  resultTypes, part, zeroPadded};
   }
 
   /// First element of this rank's (or part's) interval of factor `f`, times

@@ -35,7 +35,8 @@ parseStrategy(llvm::StringRef text, MeshAttr mesh,
 /// are wanted, and what is folded.
 class Seeds {
 public:
-  Seeds(mlir::func::FuncOp func, MeshAttr mesh, llvm::ArrayRef<StrategyItem> items);
+  Seeds(mlir::func::FuncOp func, MeshAttr mesh,
+        llvm::ArrayRef<StrategyItem> items);
 
   /// Placements that arguments carry (`tsp.placement`) go before the strategy.
   mlir::LogicalResult readArguments(mlir::func::FuncOp func);
@@ -43,7 +44,9 @@ public:
   /// Placement of argument `i`.
   const Placement &argument(unsigned i) const { return arguments[i]; }
   /// Overrides it: a parameter or state that another entry has placed.
-  void setArgument(unsigned i, const Placement &placement) { arguments[i] = placement; }
+  void setArgument(unsigned i, const Placement &placement) {
+    arguments[i] = placement;
+  }
   /// Mesh axis on which the dim should be sharded when nothing else decides;
   /// -1 when none.
   int wantedAxis(mlir::Value value, int64_t dim);
@@ -56,7 +59,8 @@ public:
 private:
   void findWeights(mlir::func::FuncOp func);
   void findRoles(mlir::func::FuncOp func);
-  void placeArguments(mlir::func::FuncOp func, llvm::ArrayRef<StrategyItem> items);
+  void placeArguments(mlir::func::FuncOp func,
+                      llvm::ArrayRef<StrategyItem> items);
 
   MeshAttr mesh;
   DimClasses classes;

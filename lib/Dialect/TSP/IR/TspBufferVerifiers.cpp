@@ -11,9 +11,12 @@ using namespace mlir;
 using namespace tsp;
 
 LogicalResult BufferCopyOp::verify() {
-  auto from = cast<MemRefType>(getSource().getType()), to = cast<MemRefType>(getTarget().getType());
-  if (from.getElementType() != to.getElementType() || from.getNumElements() != to.getNumElements())
-    return emitOpError("expected buffers of equal element type and count, found ")
+  auto from = cast<MemRefType>(getSource().getType()),
+       to = cast<MemRefType>(getTarget().getType());
+  if (from.getElementType() != to.getElementType() ||
+      from.getNumElements() != to.getNumElements())
+    return emitOpError(
+               "expected buffers of equal element type and count, found ")
            << from << " and " << to;
   return success();
 }
