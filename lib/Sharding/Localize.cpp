@@ -132,6 +132,18 @@ Value Localizer::addPart(Value shard, int64_t dim, int64_t total,
       shard.getLoc());
 }
 
+FailureOr<SmallVector<Value>> Localizer::getAll(ValueRange values,
+                                                ArrayRef<Placement> want,
+                                                Scope &scope, Operation *user) {
+  SmallVector<Value> all;
+  for (auto [value, placement] : llvm::zip(values, want)) {
+    all.push_back(get(value, placement, scope, user));
+    if (!all.back())
+      return failure();
+  }
+  return all;
+}
+
 LogicalResult Localizer::emitOp(Operation *op, Scope &scope) {
   if (isa<stablehlo::WhileOp>(op))
     return emitWhile(op, scope);
@@ -140,18 +152,15 @@ LogicalResult Localizer::emitOp(Operation *op, Scope &scope) {
   if (auto ret = dyn_cast<func::ReturnOp>(op))
     return emitReturn(ret, scope);
   const OpPlan &opPlan = plan.op(op);
-  SmallVector<Value> operands;
-  for (auto [operand, placement] :
-       llvm::zip(op->getOperands(), opPlan.operands)) {
-    operands.push_back(get(operand, placement, scope, op));
-    if (!operands.back())
-      return failure();
-  }
+  FailureOr<SmallVector<Value>> operands =
+      getAll(op->getOperands(), opPlan.operands, scope, op);
+  if (failed(operands))
+    return failure();
   if (auto manual = dyn_cast<sdy::ManualComputationOp>(op)) {
     // Its body is the program of one rank already.
     IRMapping mapping;
     Block &body = manual.getBody().front();
-    mapping.map(body.getArguments(), operands);
+    mapping.map(body.getArguments(), *operands);
     for (Operation &inner : body.without_terminator())
       scope.builder.clone(inner, mapping);
     for (auto [i, value] : llvm::enumerate(body.getTerminator()->getOperands()))
@@ -160,7 +169,7 @@ LogicalResult Localizer::emitOp(Operation *op, Scope &scope) {
     return success();
   }
   if (isa<PlaceOp>(op)) {
-    scope.values[op->getResult(0)] = {operands[0], opPlan.results[0]};
+    scope.values[op->getResult(0)] = {(*operands)[0], opPlan.results[0]};
     return success();
   }
   SmallVector<RankedTensorType> types;
@@ -183,7 +192,7 @@ LogicalResult Localizer::emitOp(Operation *op, Scope &scope) {
     zeroPadded.push_back(kind && kind.getValue() == "parameter");
   }
   LocalContext context{scope.builder, mesh,  opPlan.rule, opPlan.assignment,
-                       operands,      types, scope.part,  zeroPadded};
+                       *operands,     types, scope.part,  zeroPadded};
   auto rules = dyn_cast<ShardingRuleOpInterface>(op);
   FailureOr<SmallVector<Value>> results =
       rules ? rules.localize(context) : localizeByClone(op, context);
@@ -330,30 +339,24 @@ LogicalResult Localizer::emitRegion(Region &from, Region &to, Scope &parent,
   if (failed(emitBlock(from.front(), inner)))
     return failure();
   Operation *terminator = from.front().getTerminator();
-  SmallVector<Value> values;
-  for (auto [operand, placement] :
-       llvm::zip(terminator->getOperands(), results)) {
-    values.push_back(get(operand, placement, inner, terminator));
-    if (!values.back())
-      return failure();
-  }
-  stablehlo::ReturnOp::create(inner.builder, terminator->getLoc(), values);
+  FailureOr<SmallVector<Value>> values =
+      getAll(terminator->getOperands(), results, inner, terminator);
+  if (failed(values))
+    return failure();
+  stablehlo::ReturnOp::create(inner.builder, terminator->getLoc(), *values);
   return success();
 }
 
 LogicalResult Localizer::emitWhile(Operation *op, Scope &scope) {
   auto loop = cast<stablehlo::WhileOp>(op);
   const OpPlan &opPlan = plan.op(op);
-  SmallVector<Value> operands;
-  for (auto [operand, placement] :
-       llvm::zip(op->getOperands(), opPlan.operands)) {
-    operands.push_back(get(operand, placement, scope, op));
-    if (!operands.back())
-      return failure();
-  }
+  FailureOr<SmallVector<Value>> operands =
+      getAll(op->getOperands(), opPlan.operands, scope, op);
+  if (failed(operands))
+    return failure();
   OperationState state(op->getLoc(), stablehlo::WhileOp::getOperationName());
-  state.addOperands(operands);
-  state.addTypes(ValueRange(operands).getTypes());
+  state.addOperands(*operands);
+  state.addTypes(ValueRange(*operands).getTypes());
   state.addRegion();
   state.addRegion();
   // The loop stands before what its regions hoist: written last, so that
@@ -393,13 +396,10 @@ LogicalResult Localizer::emitCase(Operation *op, Scope &scope) {
 }
 
 LogicalResult Localizer::emitReturn(func::ReturnOp op, Scope &scope) {
-  SmallVector<Value> values;
-  for (auto [operand, placement] :
-       llvm::zip(op.getOperands(), plan.op(op).operands)) {
-    values.push_back(get(operand, placement, scope, op));
-    if (!values.back())
-      return failure();
-  }
-  func::ReturnOp::create(scope.builder, op.getLoc(), values);
+  FailureOr<SmallVector<Value>> values =
+      getAll(op.getOperands(), plan.op(op).operands, scope, op);
+  if (failed(values))
+    return failure();
+  func::ReturnOp::create(scope.builder, op.getLoc(), *values);
   return success();
 }

@@ -74,6 +74,10 @@ private:
   /// error was reported at `user`.
   mlir::Value get(mlir::Value value, const Placement &want, Scope &scope,
                   mlir::Operation *user);
+  /// The same for several values.
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>>
+  getAll(mlir::ValueRange values, llvm::ArrayRef<Placement> want, Scope &scope,
+         mlir::Operation *user);
   mlir::Value materialize(mlir::Value value, const Placement &want,
                           Scope &scope, mlir::Operation *user);
   /// The operand of a fold that streams dim `dim` of `shard`: the block
