@@ -20,10 +20,6 @@ namespace tsp {
 using namespace mlir;
 using namespace tsp;
 
-static RankedTensorType typeOf(Value v) {
-  return cast<RankedTensorType>(v.getType());
-}
-
 namespace {
 
 /// Ranks by coordinate: rank = sum of coordinate times stride.

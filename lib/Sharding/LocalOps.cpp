@@ -11,10 +11,6 @@
 using namespace mlir;
 using namespace tsp;
 
-static RankedTensorType typeOf(Value v) {
-  return cast<RankedTensorType>(v.getType());
-}
-
 RankedTensorType tsp::scalarI32Type(OpBuilder &builder) {
   return RankedTensorType::get({}, builder.getI32Type());
 }

@@ -8,7 +8,7 @@
 #ifndef TSP_LIB_SHARDING_LOCALOPS_H
 #define TSP_LIB_SHARDING_LOCALOPS_H
 
-#include "tsp/Dialect/TSP/IR/TspDialect.h"
+#include "tsp/Sharding/Placement.h"
 
 #include "mlir/IR/Builders.h"
 

@@ -14,10 +14,6 @@
 using namespace mlir;
 using namespace tsp;
 
-static RankedTensorType typeOf(Value v) {
-  return cast<RankedTensorType>(v.getType());
-}
-
 LogicalResult Localizer::run(func::FuncOp global, func::FuncOp local) {
   Block *entry = local.addEntryBlock();
   Scope scope(nullptr, local.getContext(), entry);
@@ -198,10 +194,6 @@ LogicalResult Localizer::emitOp(Operation *op, Scope &scope) {
       rules ? rules.localize(context) : localizeByClone(op, context);
   if (failed(results))
     return failure();
-  bool foldPartial = false;
-  for (auto [f, factor] : llvm::enumerate(opPlan.rule.factors))
-    foldPartial |=
-        factor.kind == FactorKind::Reduce && opPlan.assignment[f].fold >= 0;
   for (auto [i, result] : llvm::enumerate(op->getResults())) {
     Value local = (*results)[i];
     for (const PartialResult &partial : opPlan.partial) {
@@ -218,7 +210,7 @@ LogicalResult Localizer::emitOp(Operation *op, Scope &scope) {
                                 local, axis, opPlan.rule.combine);
       }
     }
-    scope.values[result] = {local, opPlan.results[i], foldPartial};
+    scope.values[result] = {local, opPlan.results[i], opPlan.isFoldPartial()};
   }
   return success();
 }

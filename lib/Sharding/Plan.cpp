@@ -12,10 +12,6 @@
 using namespace mlir;
 using namespace tsp;
 
-static RankedTensorType typeOf(Value v) {
-  return cast<RankedTensorType>(v.getType());
-}
-
 static int64_t elementBytes(RankedTensorType type) {
   return llvm::divideCeil(type.getElementTypeBitWidth(), 8);
 }
@@ -141,14 +137,11 @@ bool Plan::contains(const llvm::SmallDenseSet<int> &set, int fold) const {
   return llvm::any_of(set, [&](int other) { return findFold(other) == fold; });
 }
 
-/// Whether a result of the op is a partial one that only the end of its fold
-/// combines.
-static bool isFoldPartial(const OpPlan &plan) {
-  return llvm::any_of(llvm::zip(plan.rule.factors, plan.assignment),
-                      [](auto pair) {
-                        return std::get<0>(pair).kind == FactorKind::Reduce &&
-                               std::get<1>(pair).fold >= 0;
-                      });
+bool OpPlan::isFoldPartial() const {
+  return llvm::any_of(llvm::zip(rule.factors, assignment), [](auto pair) {
+    return std::get<0>(pair).kind == FactorKind::Reduce &&
+           std::get<1>(pair).fold >= 0;
+  });
 }
 
 llvm::SmallDenseSet<int> Plan::neededFolds(Operation *op, int fold) const {
@@ -164,7 +157,7 @@ llvm::SmallDenseSet<int> Plan::neededFolds(Operation *op, int fold) const {
       return;
     }
     int from = foldOf(def);
-    if (from >= 0 && (from != fold || isFoldPartial(*ops.find(def)->second)))
+    if (from >= 0 && (from != fold || ops.find(def)->second->isFoldPartial()))
       needed.insert(from);
   };
   op->walk(
@@ -241,12 +234,7 @@ void Plan::planWhile(Operation *op) {
     Placement placement(typeOf(operand).getRank());
     if (isRematerialized(operand)) {
       // Nothing binds the initial value: as the strategy wants it.
-      for (auto [d, dim] : llvm::enumerate(placement.dims)) {
-        int axis = seeds.wantedAxis(operand, d);
-        if (axis >= 0 && !placement.usesAxis(axis))
-          dim = {axis,
-                 chunkOf(typeOf(operand).getDimSize(d), mesh.getSizes()[axis])};
-      }
+      placement = seeds.wantedPlacement(operand);
     } else {
       placement = withoutFold(placements[operand]);
     }

@@ -13,10 +13,6 @@ using namespace mlir;
 using namespace tsp;
 using namespace tsp::stablehlo;
 
-static RankedTensorType typeOf(Value v) {
-  return cast<RankedTensorType>(v.getType());
-}
-
 /// `index` clamped to [0, max], as i32.
 static Value clampedI32(OpBuilder &builder, Location loc, Value index,
                         int64_t max) {

@@ -13,10 +13,6 @@ using namespace mlir;
 using namespace tsp;
 using namespace tsp::stablehlo;
 
-static RankedTensorType typeOf(Value v) {
-  return cast<RankedTensorType>(v.getType());
-}
-
 /// The padding of a rank's chunk of factor `f` (dim `dim` of `value`) replaced
 /// by the scalar `identity`, so that it may be summed over.
 static Value maskPadding(LocalContext &context, Location loc, Value value,

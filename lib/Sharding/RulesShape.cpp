@@ -13,10 +13,6 @@ using namespace mlir;
 using namespace tsp;
 using namespace tsp::stablehlo;
 
-static RankedTensorType typeOf(Value v) {
-  return cast<RankedTensorType>(v.getType());
-}
-
 namespace {
 
 struct TransposeRule : RuleModel<TransposeRule, TransposeOp> {

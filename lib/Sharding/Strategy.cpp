@@ -130,6 +130,17 @@ int Seeds::wantedAxis(Value value, int64_t dim) {
   return axis >= 0 && size >= mesh.getSizes()[axis] ? axis : -1;
 }
 
+Placement Seeds::wantedPlacement(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  Placement placement(type.getRank());
+  for (auto [d, dim] : llvm::enumerate(placement.dims)) {
+    int axis = wantedAxis(value, d);
+    if (axis >= 0 && !placement.usesAxis(axis))
+      dim = {axis, chunkOf(type.getDimSize(d), mesh.getSizes()[axis])};
+  }
+  return placement;
+}
+
 int64_t Seeds::foldSteps(Value value, int64_t dim, int axis) {
   Role role = roleOf(value, dim);
   if (axis != foldAxis ||
@@ -284,13 +295,7 @@ void Seeds::placeArguments(func::FuncOp func, ArrayRef<StrategyItem> items) {
     auto type = cast<RankedTensorType>(arg.getType());
     Placement placement(type.getRank());
     if (!isWeight(arg)) {
-      for (int64_t d = 0; d < type.getRank(); ++d) {
-        int axis = wantedAxis(arg, d);
-        if (axis >= 0 && !placement.usesAxis(axis))
-          placement.dims[d] = {
-              axis, chunkOf(type.getDimSize(d), mesh.getSizes()[axis])};
-      }
-      arguments.push_back(placement);
+      arguments.push_back(wantedPlacement(arg));
       continue;
     }
     int axis = foldAxis >= 0 ? foldAxis : unitAxis;

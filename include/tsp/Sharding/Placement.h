@@ -57,6 +57,10 @@ struct Placement {
   }
 };
 
+inline mlir::RankedTensorType typeOf(mlir::Value value) {
+  return mlir::cast<mlir::RankedTensorType>(value.getType());
+}
+
 /// Even chunk of `total` elements over `ranks` in multiples of `unit`.
 int64_t chunkOf(int64_t total, int64_t ranks, int64_t unit = 1);
 

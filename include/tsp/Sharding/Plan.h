@@ -29,6 +29,10 @@ struct OpPlan {
   /// The fold that the op belongs to, or -1; equal numbers are one fold (see
   /// Plan::foldOf).
   int fold = -1;
+
+  /// Whether the results are partial ones that only the end of the fold
+  /// combines.
+  bool isFoldPartial() const;
 };
 
 /// Placements of every value of a function and what each op does, chosen op by

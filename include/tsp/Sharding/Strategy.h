@@ -50,6 +50,8 @@ public:
   /// Mesh axis on which the dim should be sharded when nothing else decides;
   /// -1 when none.
   int wantedAxis(mlir::Value value, int64_t dim);
+  /// The value sharded on all the axes that are wanted.
+  Placement wantedPlacement(mlir::Value value);
   /// Steps of a fold of the dim over `axis`; 0 when it is not to be folded.
   int64_t foldSteps(mlir::Value value, int64_t dim, int axis);
   /// Whether the value is computed from parameters and constants alone.
