@@ -120,6 +120,23 @@ void tsp_read(tsp_rank *, int32_t, int32_t, void *host_dst, const void *src,
     memcpy(host_dst, src, size_t(bytes));
 }
 
+void tsp_write(tsp_rank *, int32_t, int32_t, void *dst, const void *host_src,
+               int64_t bytes) {
+  if (bytes > 0)
+    memcpy(dst, host_src, size_t(bytes));
+}
+
+void *tsp_constant(tsp_rank *, int32_t, const void *host_data, int64_t) {
+  return const_cast<void *>(host_data);
+}
+
+void tsp_device_launch(tsp_rank *rank, int32_t, const tsp_device_kernel *kernel,
+                       int64_t, void **) {
+  tsp_fail(rank, format("kernel %s is for a device, but this model has none",
+                        kernel->name)
+                     .c_str());
+}
+
 void tsp_fail(tsp_rank *rank, const char *message) {
   rank->session.fail(
       format("rank %lld: %s", (long long)rank->index, message));

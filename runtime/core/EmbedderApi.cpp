@@ -13,6 +13,7 @@ using namespace tsp::runtime;
 extern "C" {
 extern const char tsp_model_json[] __attribute__((weak));
 extern const tsp_entry_point tsp_entry_table[] __attribute__((weak));
+extern const tsp_device_image tsp_device_code __attribute__((weak));
 }
 
 struct tsp_context {
@@ -44,7 +45,8 @@ void tsp_options_init(tsp_options *options) {
 }
 
 const tsp_model *tsp_linked_model(void) {
-  static const tsp_model model = {tsp_model_json, tsp_entry_table};
+  static const tsp_model model = {tsp_model_json, tsp_entry_table,
+                                  &tsp_device_code};
   return tsp_model_json && tsp_entry_table ? &model : nullptr;
 }
 

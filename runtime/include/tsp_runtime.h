@@ -83,9 +83,12 @@ typedef enum tsp_combine {
  * and results of reduce_scatter and all_to_all, undefined elsewhere. */
 typedef enum tsp_layout { TSP_CONTIGUOUS = 0, TSP_ZIGZAG = 1 } tsp_layout;
 
-/* Memory spaces and streams. The host backend has space 0 and runs stream 0 in
- * program order; transfers of stream 1 proceed beside it until their wait. */
-enum { TSP_SPACE_HOST = 0 };
+/* Memory spaces and streams. All buffers of a rank (arguments, results, arena)
+ * are in one space: host memory for the host target, the rank's device for
+ * cuda. Work of a stream runs in program order; transfers of stream 1 proceed
+ * beside stream 0 until their wait. On the host stream 0 is the calling thread;
+ * on a device calls return before the work is done, and only tsp_read waits. */
+enum { TSP_SPACE_HOST = 0, TSP_SPACE_DEVICE = 1 };
 enum { TSP_STREAM_COMPUTE = 0, TSP_STREAM_COMM = 1 };
 
 /* Part [begin, end) of a kernel's grid. `args`: the inputs' pointers, then the
@@ -108,15 +111,25 @@ typedef struct tsp_entry_point {
   tsp_entry_fn fn;
 } tsp_entry_point;
 
-/* A compiled model: its description and its entries, ended by {NULL, NULL}. */
+/* Code for a device: a fatbin (or one cubin or PTX text, ended by a zero). */
+typedef struct tsp_device_image {
+  const void *data;
+  int64_t bytes;
+} tsp_device_image;
+
+/* A compiled model: its description, its entries, ended by {NULL, NULL}, and the
+ * code of its kernels for the device (NULL for the host target). */
 typedef struct tsp_model {
   const char *json;
   const tsp_entry_point *entries;
+  const tsp_device_image *device;
 } tsp_model;
 
-/* An object made by the compiler defines these two symbols:
+/* An object made by the compiler defines these symbols, the last one only for a
+ * device:
  *   const char tsp_model_json[];
  *   const tsp_entry_point tsp_entry_table[];
+ *   const tsp_device_image tsp_device_code;
  *
  * The description, a JSON object:
  *   version          1
@@ -125,6 +138,8 @@ typedef struct tsp_model {
  *   groups           optional: [["d", "t"], ..]; group g is axis number
  *                    (number of mesh axes) + g in collectives and stands for
  *                    these axes as one, the first being the major one
+ *   target           "host" (default) or "cuda"
+ *   device_workspace_bytes  largest workspace of the device's kernels; default 0
  *   compile_seconds  number, copied into the statistics
  *   strategy         text, copied into the statistics
  *   entries          a list of
@@ -159,6 +174,34 @@ typedef struct tsp_model {
 void tsp_launch(tsp_rank *rank, int32_t stream, const char *name,
                 tsp_kernel_fn fn, int64_t grid, int64_t scratch_bytes,
                 int64_t nargs, void **args);
+
+/* A kernel of the device image, with all that its launch needs but the pointers.
+ * Must stay valid as long as the model. */
+typedef struct tsp_device_kernel {
+  const char *name;        /* as in the image */
+  int64_t grid[3];         /* blocks in x, y, z */
+  int64_t block[3];        /* threads of a block in x, y, z */
+  int64_t shared_bytes;    /* dynamic shared memory of a block */
+  int64_t workspace_bytes; /* device memory the kernel may scribble in */
+} tsp_device_kernel;
+
+/* Launches a kernel on the rank's device. `args`: device pointers, the inputs',
+ * then the outputs'. A kernel with workspace_bytes > 0 has one more parameter,
+ * which the runtime appends: the rank's workspace, aligned to 256 bytes, its
+ * contents undefined. A grid with a size of 0 is not launched. */
+void tsp_device_launch(tsp_rank *rank, int32_t stream,
+                       const tsp_device_kernel *kernel, int64_t nargs,
+                       void **args);
+
+/* Writes `bytes` bytes of the host program to dst. host_src may be reused at
+ * once; meant for scalars. */
+void tsp_write(tsp_rank *rank, int32_t space, int32_t stream, void *dst,
+               const void *host_src, int64_t bytes);
+
+/* Where constant data is in a memory space. host_data belongs to the model and
+ * never changes; it is copied once a rank (not at all in the host's space). */
+void *tsp_constant(tsp_rank *rank, int32_t space, const void *host_data,
+                   int64_t bytes);
 
 /* Coordinate of this rank on axis number `axis` (0 = the mesh's first), and the
  * axis' size. */
@@ -279,6 +322,13 @@ typedef struct tsp_options {
   double link_gbps;   /* simulated links: GB/s; 0: none */
   double link_us;     /* simulated links: latency of a transfer */
   double watchdog_s;  /* seconds without progress that are an error; 0: never */
+  const char *devices; /* device numbers of the ranks, "0,1,2": rank r takes the
+                          (r modulo their count)th; NULL: all there are */
+  int32_t graphs;      /* not 0: record each entry once as a CUDA graph and run
+                          that (one process, entries without tsp_read) */
+  int32_t launched;    /* not 0: this process may be one of several, as mpirun,
+                          srun or torchrun say in its environment; each makes a
+                          context and calls the same things in the same order */
 } tsp_options;
 
 /* Defaults: all 0, watchdog_s = 60. */

@@ -24,6 +24,9 @@ struct RuntimeFunction {
 
 namespace abi {
 inline constexpr RuntimeFunction launch{"tsp_launch", "vpipplllp"};
+inline constexpr RuntimeFunction deviceLaunch{"tsp_device_launch", "vpiplp"};
+inline constexpr RuntimeFunction write{"tsp_write", "vpiippl"};
+inline constexpr RuntimeFunction constant{"tsp_constant", "ppipl"};
 inline constexpr RuntimeFunction axisIndex{"tsp_axis_index", "lpi"};
 inline constexpr RuntimeFunction copy{"tsp_copy", "vpiippl"};
 inline constexpr RuntimeFunction read{"tsp_read", "vpiippl"};
@@ -35,18 +38,20 @@ inline constexpr RuntimeFunction broadcast{"tsp_broadcast_start", "lpiiiipplllil
 inline constexpr RuntimeFunction sendRecv{"tsp_send_recv_start", "lpiiiippll"};
 inline constexpr RuntimeFunction wait{"tsp_wait", "vpil"};
 
-/// Memory space and streams of the host backend.
-inline constexpr int spaceHost = 0, streamCompute = 0, streamComm = 1;
+/// Memory spaces, and the streams of a rank.
+inline constexpr int spaceHost = 0, spaceDevice = 1;
+inline constexpr int streamCompute = 0, streamComm = 1;
 
 /// Names of the data types, in the order of the header's `tsp_dtype`.
 inline constexpr const char *dtypeNames[] = {
     "f64", "f32", "f16", "bf16", "f8E4M3FN", "f8E5M2", "i1",   "i4",  "i8",
     "i16", "i32", "i64", "ui4",  "ui8",      "ui16",   "ui32", "ui64"};
 
-/// What an object exports: description, table of entries, and the prefix of the
-/// entries' own names.
+/// What an object exports: description, table of entries, the device's code
+/// (only for a device), and the prefix of the entries' own names.
 inline constexpr const char *modelJson = "tsp_model_json";
 inline constexpr const char *entryTable = "tsp_entry_table";
+inline constexpr const char *deviceCode = "tsp_device_code";
 inline constexpr const char *entryPrefix = "tsp_entry_";
 } // namespace abi
 

@@ -29,6 +29,9 @@ static std::string signature(Result (*)(Parameters...)) {
 
 TEST(RuntimeABI, Signatures) {
   EXPECT_EQ(tsp::abi::launch.signature, signature(tsp_launch));
+  EXPECT_EQ(tsp::abi::deviceLaunch.signature, signature(tsp_device_launch));
+  EXPECT_EQ(tsp::abi::write.signature, signature(tsp_write));
+  EXPECT_EQ(tsp::abi::constant.signature, signature(tsp_constant));
   EXPECT_EQ(tsp::abi::axisIndex.signature, signature(tsp_axis_index));
   EXPECT_EQ(tsp::abi::copy.signature, signature(tsp_copy));
   EXPECT_EQ(tsp::abi::read.signature, signature(tsp_read));
@@ -45,8 +48,20 @@ TEST(RuntimeABI, Names) {
   // A name that the header lacks does not link: the tests above take addresses.
   EXPECT_STREQ(tsp::abi::launch.name, "tsp_launch");
   EXPECT_EQ(tsp::abi::spaceHost, TSP_SPACE_HOST);
+  EXPECT_EQ(tsp::abi::spaceDevice, TSP_SPACE_DEVICE);
   EXPECT_EQ(tsp::abi::streamCompute, TSP_STREAM_COMPUTE);
   EXPECT_EQ(tsp::abi::streamComm, TSP_STREAM_COMM);
+}
+
+// What compiled objects lay out themselves.
+TEST(RuntimeABI, Layouts) {
+  EXPECT_EQ(sizeof(tsp_device_kernel), 72u);
+  EXPECT_EQ(offsetof(tsp_device_kernel, grid), 8u);
+  EXPECT_EQ(offsetof(tsp_device_kernel, block), 32u);
+  EXPECT_EQ(offsetof(tsp_device_kernel, shared_bytes), 56u);
+  EXPECT_EQ(offsetof(tsp_device_kernel, workspace_bytes), 64u);
+  EXPECT_EQ(sizeof(tsp_device_image), 16u);
+  EXPECT_EQ(sizeof(tsp_entry_point), 16u);
 }
 
 TEST(RuntimeABI, DataTypes) {

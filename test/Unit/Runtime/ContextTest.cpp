@@ -104,7 +104,7 @@ protected:
     return result;
   }
 
-  tsp_model model{description, table};
+  tsp_model model{description, table, nullptr};
   tsp_context *context;
   std::vector<float> w;
   std::vector<int32_t> x;
@@ -276,7 +276,7 @@ TEST(Model, MistakesInTheDescription) {
   auto error = [](std::string from, std::string to) -> std::string {
     std::string text = description;
     text.replace(text.find(from), from.size(), to);
-    tsp_model model{text.c_str(), table};
+    tsp_model model{text.c_str(), table, nullptr};
     tsp_context *context = tsp_context_create(&model, nullptr);
     std::string result = tsp_error(context);
     EXPECT_EQ(tsp_call(context, nullptr), 1);
@@ -304,7 +304,7 @@ TEST(Model, DamagedDescriptionsAreErrors) {
     std::string bad = good;
     for (unsigned n = random() % 3 + 1; n > 0; --n)
       bad[random() % bad.size()] = "0123456789\"[]{}-x:,"[random() % 19];
-    tsp_model model{bad.c_str(), table};
+    tsp_model model{bad.c_str(), table, nullptr};
     try {
       ModelDesc::parse(model);
     } catch (const Error &) {

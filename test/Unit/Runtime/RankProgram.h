@@ -28,7 +28,7 @@ public:
       : json("{\"version\":1,\"mesh\":" + mesh +
              ",\"entries\":[{\"name\":\"main\"," +
              (values.empty() ? "\"args\":[],\"results\":[]" : values) + "}]}"),
-        model{json.c_str(), table()}, options(options) {
+        model{json.c_str(), table(), nullptr}, options(options) {
     context = std::make_unique<Context>(model, this->options);
   }
 
