@@ -76,12 +76,26 @@ ElementEmitter::getRange(const LinearIndex &index) const {
   return {lower, upper};
 }
 
-Value ElementEmitter::materialize(const LinearIndex &index) {
-  Value sum;
+/// The sum, which may be null, and the terms in an integer type.
+Value ElementEmitter::addTerms(Value sum,
+                               ArrayRef<std::pair<SymbolId, int64_t>> terms,
+                               Type type) {
   auto flags = arith::IntegerOverflowFlags::nsw;
-  auto add = [&](Value term) {
+  for (auto [id, coefficient] : terms) {
+    Value term = symbols[id].value;
+    if (term.getType() != type)
+      term = arith::IndexCastOp::create(builder, loc, type, term);
+    if (coefficient != 1) {
+      Value factor = arith::ConstantOp::create(
+          builder, loc, builder.getIntegerAttr(type, coefficient));
+      term = arith::MulIOp::create(builder, loc, term, factor, flags);
+    }
     sum = sum ? arith::AddIOp::create(builder, loc, sum, term, flags) : term;
-  };
+  }
+  return sum;
+}
+
+Value ElementEmitter::materialize(const LinearIndex &index) {
   // Outer terms first, so that LLVM can move their sum out of the loops.
   SmallVector<std::pair<SymbolId, int64_t>> terms(index.getTerms());
   llvm::sort(terms, [&](auto a, auto b) {
@@ -89,16 +103,34 @@ Value ElementEmitter::materialize(const LinearIndex &index) {
     unsigned depthB = symbols[b.first].scope->depth;
     return std::tie(depthA, a.first) < std::tie(depthB, b.first);
   });
+  Type type = builder.getIndexType();
+  Value constant;
   if (index.getConstant() != 0 || terms.empty())
-    add(constantIndex(index.getConstant()));
+    constant = constantIndex(index.getConstant());
+  if (!hasNarrowIndices || terms.empty() || !areNarrow(terms))
+    return addTerms(constant, terms, type);
+  Value sum = addTerms(Value(), terms, builder.getI32Type());
+  sum = arith::IndexCastOp::create(builder, loc, type, sum);
+  if (!constant)
+    return sum;
+  return arith::AddIOp::create(builder, loc, sum, constant,
+                               arith::IntegerOverflowFlags::nsw);
+}
+
+/// Whether no partial sum of the terms, and no symbol, needs more than 32 bits.
+bool ElementEmitter::areNarrow(
+    ArrayRef<std::pair<SymbolId, int64_t>> terms) const {
+  int64_t lower = 0, upper = 0;
   for (auto [id, coefficient] : terms) {
-    Value value = symbols[id].value;
-    add(coefficient == 1 ? value
-                         : arith::MulIOp::create(builder, loc, value,
-                                                 constantIndex(coefficient),
-                                                 flags));
+    if (!llvm::isInt<32>(symbols[id].lower) ||
+        !llvm::isInt<32>(symbols[id].upper) || !llvm::isInt<32>(coefficient))
+      return false;
+    int64_t a = symbols[id].lower * coefficient;
+    int64_t b = symbols[id].upper * coefficient;
+    lower += std::min<int64_t>({a, b, 0});
+    upper += std::max<int64_t>({a, b, 0});
   }
-  return sum;
+  return llvm::isInt<32>(lower) && llvm::isInt<32>(upper);
 }
 
 LinearIndex ElementEmitter::emitClampedIndex(Value tensor,
@@ -175,16 +207,27 @@ ElementEmitter::divide(const LinearIndex &index, int64_t divisor) {
     scope = getScope(rest);
     ScopeChange change(*this, scope);
     Value value = materialize(rest), by = constantIndex(divisor);
+    if (hasNarrowIndices && llvm::isInt<32>(getRange(rest).second)) {
+      Type narrow = builder.getI32Type();
+      value = arith::IndexCastOp::create(builder, loc, narrow, value);
+      by = arith::IndexCastOp::create(builder, loc, narrow, by);
+    }
     Value result = arith::DivUIOp::create(builder, loc, value, by);
+    Value product = arith::MulIOp::create(builder, loc, result, by);
+    Value modulo = arith::SubIOp::create(builder, loc, value, product);
+    auto widen = [&](Value narrow) -> Value {
+      if (narrow.getType().isIndex())
+        return narrow;
+      return arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
+                                        narrow);
+    };
     LinearIndex symbol =
-        makeSymbol(result, llvm::divideFloorSigned(lower, divisor) - base,
+        makeSymbol(widen(result), llvm::divideFloorSigned(lower, divisor) - base,
                    llvm::divideFloorSigned(upper, divisor) - base);
     scope->symbols[key] = *symbol.getSingleSymbol();
     SmallVector<int64_t, 12> remainderKey{-2, divisor};
     rest.addTo(remainderKey);
-    Value product = arith::MulIOp::create(builder, loc, result, by);
-    Value modulo = arith::SubIOp::create(builder, loc, value, product);
-    LinearIndex second = makeSymbol(modulo, 0, divisor - 1);
+    LinearIndex second = makeSymbol(widen(modulo), 0, divisor - 1);
     scope->symbols[remainderKey] = *second.getSingleSymbol();
   }
   LinearIndex dynamicQuotient = LinearIndex::symbol(scope->symbols[key]);

@@ -1,4 +1,4 @@
-//===- LoopNestEmit.cpp - the code of a nest ------------------------------===//
+//===- LoopNestEmit.cpp - the code of a nest on the host -----------------===//
 //
 // Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,61 +14,7 @@
 using namespace mlir;
 using namespace tsp;
 
-Value ScratchPlan::allocate(ElementEmitter &emitter, int64_t count,
-                            Type elementType) {
-  OpBuilder &builder = emitter.getBuilder();
-  Type storage = getStorageType(elementType);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointAfterValue(scratch);
-  Value offset = emitter.constantIndex(bytes);
-  bytes += llvm::alignTo(
-      count * llvm::divideCeil(storage.getIntOrFloatBitWidth(), 8), 64);
-  return memref::ViewOp::create(builder, emitter.getLoc(),
-                                MemRefType::get({count}, storage), scratch,
-                                offset, ValueRange{});
-}
-
-namespace {
-
-Type getElementType(const Target &target) {
-  return getElementTypeOrSelf(target.tensor);
-}
-
-} // namespace
-
-ElementIndex LoopNest::getElementIndex() const { return loopIndex; }
-
-ElementIndex LoopNest::getReductionIndex(const RowReduction &row) const {
-  ElementIndex index;
-  for (std::optional<unsigned> loop : row.loops)
-    index.push_back(loop ? loopIndex[*loop] : LinearIndex(0));
-  return index;
-}
-
-/// Computes all elements, then stores them: a result may share the buffer of
-/// an argument.
-void LoopNest::emitTargets(ElementEmitter &emitter,
-                           ArrayRef<LinearIndex> index, bool store) {
-  SmallVector<Value> values;
-  for (const Target &target : targets)
-    values.push_back(isFlat ? emitter.emitFlat(target.tensor, index.front())
-                            : emitter.emit(target.tensor, index));
-  if (!store)
-    return;
-  for (auto [target, value] : llvm::zip_equal(targets, values)) {
-    auto type = cast<RankedTensorType>(target.tensor.getType());
-    LinearIndex place =
-        isFlat ? index.front()
-        : target.update
-            ? emitUpdatePlace(emitter, target.update, index)
-            : linearize(index, type.getShape());
-    emitter.store(value, target.buffer, getElementType(target), place);
-  }
-}
-
-void LoopNest::emit(ElementEmitter &emitter, ScratchPlan &plan, Value begin,
-                    Value end) {
-  scratch = &plan;
+void LoopNest::emit(Value begin, Value end) {
   OpBuilder &builder = emitter.getBuilder();
   Location loc = emitter.getLoc();
   Value perUnit = emitter.constantIndex(rowsPerUnit);
@@ -81,12 +27,12 @@ void LoopNest::emit(ElementEmitter &emitter, ScratchPlan &plan, Value begin,
     return;
   emitter.emitLoop(lower, upper, 0, numRows - 1, {},
                    [&](LinearIndex row, ValueRange) {
-                     emitRow(emitter, row);
+                     emitRow(row);
                      return SmallVector<Value>();
                    });
 }
 
-void LoopNest::emitRow(ElementEmitter &emitter, const LinearIndex &row) {
+void LoopNest::emitRow(const LinearIndex &row) {
   SmallVector<int64_t> sizes;
   for (unsigned loop : rowLoops)
     sizes.push_back(llvm::divideCeil(loops[loop].size(), getBlockSize(loop)));
@@ -111,17 +57,14 @@ void LoopNest::emitRow(ElementEmitter &emitter, const LinearIndex &row) {
   }
 
   for (RowReduction &reduction : reductions)
-    emitReduction(emitter, reduction);
+    emitReduction(reduction);
   SmallVector<unsigned> order(innerLoops);
   if (tiledLoop)
     order.push_back(*tiledLoop);
   if (blockedLoop)
     order.push_back(*blockedLoop);
-  emitLoopsInRow(emitter, order, splits,
-                 [&] { emitTargets(emitter, getElementIndex(), true); });
-  for (RowReduction &reduction : reductions)
-    for (Value result : reduction.reduction.getOp()->getResults())
-      emitter.unbind(result);
+  emitLoopsInRow(order, splits, [&] { emitTargets(loopIndex); });
+  unbindReductions();
 }
 
 int64_t LoopNest::getBlockSize(unsigned loop) const {
@@ -129,7 +72,7 @@ int64_t LoopNest::getBlockSize(unsigned loop) const {
 }
 
 /// Loops of the nest inside a row; blocked ones go over their block.
-void LoopNest::emitLoopsInRow(ElementEmitter &emitter, ArrayRef<unsigned> order,
+void LoopNest::emitLoopsInRow(ArrayRef<unsigned> order,
                               ArrayRef<int64_t> points,
                               llvm::function_ref<void()> body) {
   if (order.empty())
@@ -146,7 +89,7 @@ void LoopNest::emitLoopsInRow(ElementEmitter &emitter, ArrayRef<unsigned> order,
   LinearIndex outer = loopIndex[loop];
   auto inner = [&](LinearIndex index, ValueRange) {
     loopIndex[loop] = index;
-    emitLoopsInRow(emitter, order.drop_front(), points, body);
+    emitLoopsInRow(order.drop_front(), points, body);
     return SmallVector<Value>();
   };
   OpBuilder &builder = emitter.getBuilder();
@@ -170,7 +113,7 @@ void LoopNest::emitLoopsInRow(ElementEmitter &emitter, ArrayRef<unsigned> order,
   loopIndex[loop] = outer;
 }
 
-void LoopNest::emitReduction(ElementEmitter &emitter, RowReduction &row) {
+void LoopNest::emitReduction(RowReduction &row) {
   const Reduction &reduction = row.reduction;
   Operation *op = reduction.getOp();
   emitter.setLoc(op->getLoc());
@@ -184,7 +127,7 @@ void LoopNest::emitReduction(ElementEmitter &emitter, RowReduction &row) {
       Value value = reduction.emitResult(emitter, number, values[number]);
       emitter.bind(result, [value](ArrayRef<LinearIndex>) { return value; });
     }
-    storeResults(emitter, row);
+    emitResults(row);
     return;
   }
 
@@ -195,7 +138,7 @@ void LoopNest::emitReduction(ElementEmitter &emitter, RowReduction &row) {
     count *= loop == blockedLoop ? blockSize : loops[loop].size();
   SmallVector<Value> buffers;
   for (Type type : types)
-    buffers.push_back(scratch->allocate(emitter, count, type));
+    buffers.push_back(scratch.allocate(emitter, count, type));
   auto placeOf = [this, &row](ArrayRef<LinearIndex> index) {
     LinearIndex place;
     for (unsigned loop : row.ownLoops) {
@@ -222,14 +165,14 @@ void LoopNest::emitReduction(ElementEmitter &emitter, RowReduction &row) {
     unsigned vectorLoop = *row.vectorLoop;
     SmallVector<unsigned> outerLoops(row.ownLoops);
     llvm::erase(outerLoops, vectorLoop);
-    emitLoopsInRow(emitter, outerLoops, {}, [&] {
-      emitLoopsInRow(emitter, vectorLoop, {}, [&] {
+    emitLoopsInRow(outerLoops, {}, [&] {
+      emitLoopsInRow(vectorLoop, {}, [&] {
         storeAll(reduction.emitInits(emitter),
                  placeOf(getReductionIndex(row)));
       });
       emitLoopsOver(emitter, reduction.getExtents(), {}, {},
                     [&](ArrayRef<LinearIndex> position, ValueRange) {
-        emitLoopsInRow(emitter, vectorLoop, row.splits, [&] {
+        emitLoopsInRow(vectorLoop, row.splits, [&] {
           ElementIndex index = getReductionIndex(row);
           LinearIndex place = placeOf(index);
           storeAll(reduction.emitStep(emitter, loadAll(place), index, position),
@@ -239,7 +182,7 @@ void LoopNest::emitReduction(ElementEmitter &emitter, RowReduction &row) {
       });
     });
   } else {
-    emitLoopsInRow(emitter, row.ownLoops, {}, [&] {
+    emitLoopsInRow(row.ownLoops, {}, [&] {
       ElementIndex index = getReductionIndex(row);
       storeAll(reduction.emitLoops(emitter, index, row.splits), placeOf(index));
     });
@@ -248,27 +191,18 @@ void LoopNest::emitReduction(ElementEmitter &emitter, RowReduction &row) {
     unsigned resultNumber = number;
     Value buffer = buffers[number];
     Type type = types[number];
-    emitter.bind(result, [&emitter, &reduction, placeOf, resultNumber, buffer,
+    emitter.bind(result, [this, &reduction, placeOf, resultNumber, buffer,
                           type](ArrayRef<LinearIndex> index) {
       Value value = emitter.load(buffer, type, placeOf(index));
       return reduction.emitResult(emitter, resultNumber, value);
     });
   }
-  storeResults(emitter, row);
+  emitResults(row);
 }
 
 /// What is a result of the kernel as well as a part of another is stored where
 /// it is computed.
-void LoopNest::storeResults(ElementEmitter &emitter, const RowReduction &row) {
-  if (llvm::none_of(row.resultBuffers, [](Value buffer) { return buffer; }))
-    return;
-  emitLoopsInRow(emitter, row.ownLoops, {}, [&] {
-    ElementIndex index = getReductionIndex(row);
-    LinearIndex place = linearize(index, row.reduction.getResultShape());
-    for (auto [result, buffer] : llvm::zip_equal(
-             row.reduction.getOp()->getResults(), row.resultBuffers))
-      if (buffer)
-        emitter.store(emitter.emit(result, index), buffer,
-                      getElementTypeOrSelf(result), place);
-  });
+void LoopNest::emitResults(const RowReduction &row) {
+  if (llvm::any_of(row.resultBuffers, [](Value buffer) { return buffer; }))
+    emitLoopsInRow(row.ownLoops, {}, [&] { storeResults(row); });
 }

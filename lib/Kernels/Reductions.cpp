@@ -97,6 +97,15 @@ Value emitProduct(ElementEmitter &emitter, sh::DotGeneralOp op,
   return arith::MulIOp::create(builder, loc, lhs, rhs);
 }
 
+Value emitSum(ElementEmitter &emitter, Type accumulatorType, Value a, Value b) {
+  OpBuilder &builder = emitter.getBuilder();
+  if (isa<FloatType>(accumulatorType))
+    return addInAnyOrder(emitter, a, b);
+  if (accumulatorType.isInteger(1))
+    return arith::OrIOp::create(builder, emitter.getLoc(), a, b);
+  return arith::AddIOp::create(builder, emitter.getLoc(), a, b);
+}
+
 /// f64 if either side or the result is, f32 for other floats, else the
 /// result's integer.
 Type getDotAccumulatorType(sh::DotGeneralOp op) {
@@ -250,13 +259,7 @@ SmallVector<Value> Reduction::emitStep(ElementEmitter &emitter,
                                        ArrayRef<LinearIndex> position) const {
   if (auto dot = dyn_cast<sh::DotGeneralOp>(op)) {
     Value product = emitProduct(emitter, dot, result, position, types.front());
-    Value sum = accumulators.front();
-    if (isa<FloatType>(types.front()))
-      return {addInAnyOrder(emitter, sum, product)};
-    OpBuilder &builder = emitter.getBuilder();
-    if (types.front().isInteger(1))
-      return {arith::OrIOp::create(builder, emitter.getLoc(), sum, product)};
-    return {arith::AddIOp::create(builder, emitter.getLoc(), sum, product)};
+    return {emitSum(emitter, types.front(), accumulators.front(), product)};
   }
   SmallVector<Value> elements;
   if (auto reduce = dyn_cast<sh::ReduceOp>(op)) {
@@ -277,6 +280,49 @@ SmallVector<Value> Reduction::emitStep(ElementEmitter &emitter,
   auto window = cast<sh::ReduceWindowOp>(op);
   elements = emitWindowElements(emitter, window, result, position);
   return emitCombine(emitter, window.getBody(), accumulators, elements);
+}
+
+bool Reduction::isCommutative() const {
+  Operation *simple =
+      isa<sh::DotGeneralOp>(op) ? op : sh::getSimpleReducer(op->getRegion(0));
+  return isa_and_nonnull<sh::DotGeneralOp, sh::AddOp, sh::MulOp, sh::MaxOp,
+                         sh::MinOp, sh::AndOp, sh::OrOp, sh::XorOp>(simple);
+}
+
+SmallVector<Value> Reduction::emitNeutral(ElementEmitter &emitter) const {
+  if (isa<sh::DotGeneralOp>(op) || !isCommutative())
+    return emitInits(emitter);
+  Type elementType = types.front(), type = getComputeType(elementType);
+  Operation *simple = sh::getSimpleReducer(op->getRegion(0));
+  bool isMax = isa<sh::MaxOp>(simple), isMin = isa<sh::MinOp>(simple);
+  Builder builder(op->getContext());
+  TypedAttr value;
+  if (isa<FloatType>(type)) {
+    double number = isMax ? -HUGE_VAL : isMin ? HUGE_VAL : isa<sh::MulOp>(simple);
+    value = builder.getFloatAttr(type, number);
+  } else {
+    unsigned width = type.getIntOrFloatBitWidth();
+    bool isSigned = !elementType.isUnsignedInteger() && width > 1;
+    APInt number = APInt::getZero(width);
+    if (isMax && isSigned)
+      number = APInt::getSignedMinValue(width);
+    else if (isMin && isSigned)
+      number = APInt::getSignedMaxValue(width);
+    else if (isMin || isa<sh::AndOp>(simple))
+      number = APInt::getAllOnes(width);
+    else if (isa<sh::MulOp>(simple))
+      number = APInt(width, 1);
+    value = builder.getIntegerAttr(type, number);
+  }
+  return {arith::ConstantOp::create(emitter.getBuilder(), emitter.getLoc(),
+                                    value)};
+}
+
+SmallVector<Value> Reduction::emitMerge(ElementEmitter &emitter, ValueRange a,
+                                        ValueRange b) const {
+  if (!isa<sh::DotGeneralOp>(op))
+    return emitCombine(emitter, op->getRegion(0), a, b);
+  return {emitSum(emitter, types.front(), a.front(), b.front())};
 }
 
 Value Reduction::emitResult(ElementEmitter &emitter, unsigned number,

@@ -34,6 +34,16 @@ public:
   emitStep(ElementEmitter &emitter, mlir::ValueRange accumulators,
            llvm::ArrayRef<LinearIndex> result,
            llvm::ArrayRef<LinearIndex> position) const;
+  /// Accumulators of a part of the elements, to which the inits are not added:
+  /// what changes no sum. The inits, where the op does not tell.
+  llvm::SmallVector<mlir::Value> emitNeutral(ElementEmitter &emitter) const;
+  /// The accumulators of two parts of the elements, `a` having the first.
+  llvm::SmallVector<mlir::Value> emitMerge(ElementEmitter &emitter,
+                                           mlir::ValueRange a,
+                                           mlir::ValueRange b) const;
+  /// Whether parts may be any elements, not only neighbours, and be merged in
+  /// any order.
+  bool isCommutative() const;
   /// The value of a result when all elements have been added.
   mlir::Value emitResult(ElementEmitter &emitter, unsigned number,
                          mlir::Value accumulator) const;

@@ -68,7 +68,7 @@ private:
                                              value)
                       .getResult();
     // The range is not known before it has been tested.
-    int64_t bound = std::numeric_limits<int32_t>::max();
+    int64_t bound = int64_t(1) << 32;
     return emitter.makeSymbol(value, -bound, bound);
   }
 

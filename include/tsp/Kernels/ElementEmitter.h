@@ -133,6 +133,10 @@ public:
 
   /// The index as a value of type index.
   mlir::Value materialize(const LinearIndex &index);
+  /// Has indices computed in 32 bits where their range allows it, for machines
+  /// on which that is cheaper. Constants are added last, so that neighbours are
+  /// seen to be neighbours.
+  void useNarrowIndices() { hasNarrowIndices = true; }
   /// Range of an index, inclusive.
   std::pair<int64_t, int64_t> getRange(const LinearIndex &index) const;
   /// A new symbol of the present scope.
@@ -190,6 +194,10 @@ private:
                            llvm::ArrayRef<LinearIndex> index);
   mlir::Value emitConstant(mlir::Operation *op,
                            llvm::ArrayRef<LinearIndex> index);
+  bool areNarrow(llvm::ArrayRef<std::pair<SymbolId, int64_t>> terms) const;
+  mlir::Value
+  addTerms(mlir::Value sum,
+           llvm::ArrayRef<std::pair<SymbolId, int64_t>> terms, mlir::Type type);
   /// The innermost scope of the symbols of an index, or of the branch we are
   /// in.
   Scope *getScope(llvm::ArrayRef<LinearIndex> index);
@@ -203,7 +211,7 @@ private:
   Scope root;
   Scope *current;
   Trial *trial = nullptr;
-  bool hasFailed = false;
+  bool hasFailed = false, hasNarrowIndices = false;
   llvm::DenseMap<mlir::Value, mlir::Value> buffers;
   llvm::DenseMap<mlir::Value, mlir::Value> flatViews;
   llvm::DenseMap<mlir::Value, Producer> producers;
