@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-PHASES = ["Frontend", "Raise", "Sharding", "Schedule", "Kernels", "Host"]
+PHASES = ["Frontend", "Raise", "Sharding", "Schedule", "Kernels", "GPU", "Host"]
 
 
 def tblgen(args, td, *flags):

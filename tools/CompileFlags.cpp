@@ -52,9 +52,11 @@ CommandLine tsp::parseCommandLine(int argc, char **argv, StringRef overview, boo
   cl::opt<int64_t, true> prefetch(
       "prefetch", cl::desc("Parts of a fold to keep in flight; -1 (default): by cost"),
       cl::value_desc("N"), cl::location(options.prefetch), cl::init(-1), cl::cat(category));
-  cl::opt<std::string, true> target("target", cl::desc("Kind of machine (default: host)"),
-                                    cl::value_desc("host"), cl::location(options.target),
-                                    cl::init("host"), cl::cat(category));
+  cl::opt<std::string, true> target(
+      "target",
+      cl::desc("Kind of machine: host (default), or cuda: and the GPUs' architectures"),
+      cl::value_desc("cuda:sm_80,sm_90"), cl::location(options.target), cl::init("host"),
+      cl::cat(category));
   cl::opt<std::string, true> cpu(
       "target-cpu", cl::desc("native (default), generic, or a CPU that LLVM knows"),
       cl::value_desc("CPU"), cl::location(options.targetCpu), cl::init("native"),

@@ -10,6 +10,8 @@
 #include "tsp/Host/Link.h"
 #include "tsp/Host/ModelDescription.h"
 #include "tsp/Host/ObjectFile.h"
+#include "tsp/Kernels/GPU/DeviceCode.h"
+#include "tsp/Kernels/GPU/DeviceForm.h"
 #include "tsp/Pipelines/Mesh.h"
 #include "tsp/Pipelines/Register.h"
 
@@ -77,8 +79,35 @@ std::vector<std::string> tsp::getEmitKinds() {
   std::vector<std::string> kinds;
   for (const Phase &phase : getPhases())
     kinds.push_back(("mlir-" + phase.name).str());
-  kinds.insert(kinds.end(), {"llvm", "obj", "so", "exe"});
+  kinds.insert(kinds.end(), {"ptx", "cubin", "sass", "llvm", "obj", "so", "exe"});
   return kinds;
+}
+
+/// Whether what is written is the code of kernels alone.
+static bool isDeviceCode(StringRef emit) {
+  return emit == "ptx" || emit == "cubin" || emit == "sass";
+}
+
+/// Reads `--target`. Returns the text of an error, or "".
+static std::string parseTarget(StringRef text, SmallVectorImpl<const TargetDescription *> &targets) {
+  if (text == "host")
+    return "";
+  if (!text.consume_front("cuda:"))
+    return ("expected host or cuda:ARCHITECTURE[,ARCHITECTURE..], found '" + text + "'").str();
+  SmallVector<StringRef> names;
+  text.split(names, ',');
+  for (StringRef name : names) {
+    const TargetDescription *target = findTargetDescription(name.trim());
+    if (!target)
+      return ("expected architectures out of " + listTargetNames() + ", found '" + name + "'").str();
+    if (llvm::is_contained(targets, target))
+      return ("architecture " + name + " is given twice").str();
+    targets.push_back(target);
+  }
+  if (llvm::all_of(targets, [](const TargetDescription *target) { return target->isSpecific; }))
+    return "expected one architecture at least that is no 'a' variant (sm_90 beside sm_90a): its "
+           "PTX is what other GPUs run";
+  return "";
 }
 
 /// Number of the phase "mlir-<phase>" names, or -1.
@@ -92,7 +121,7 @@ static int findPhase(StringRef kind) {
 
 static bool isText(const CompileOptions &options) {
   StringRef emit = options.emit;
-  return emit.starts_with("mlir-") || emit == "llvm";
+  return emit.starts_with("mlir-") || emit == "llvm" || emit == "ptx" || emit == "sass";
 }
 
 /// Whether a file of this name can be written, without leaving one behind.
@@ -120,8 +149,12 @@ std::string tsp::checkOptions(const CompileOptions &options) {
     return "--emit: expected one of " + llvm::join(kinds, ", ") + ", found '" + options.emit + "'";
   if (!options.from.empty() && findPhase(options.from) < 0)
     return "--from: expected mlir-PHASE, found '" + options.from + "'";
-  if (options.target != "host")
-    return "--target: expected host, found '" + options.target + "'";
+  SmallVector<const TargetDescription *> targets;
+  if (std::string error = parseTarget(options.target, targets); !error.empty())
+    return "--target: " + error;
+  if (isDeviceCode(options.emit) && targets.size() != 1)
+    return "--emit=" + options.emit + ": expected one GPU architecture, as in " +
+           "--target=cuda:sm_80, found --target=" + options.target;
   if (!isKnownCpu(options.targetCpu))
     return "--target-cpu: expected native, generic or a CPU that LLVM knows, found '" +
            options.targetCpu + "'";
@@ -149,6 +182,23 @@ static LogicalResult writeText(ModuleOp module, StringRef path,
     return failure();
   file.keep();
   return success();
+}
+
+/// Writes the kernels of one architecture as `emit` says.
+static LogicalResult writeDeviceCode(ModuleOp module, const CompileOptions &options,
+                                     const TargetDescription &target) {
+  Location loc = module.getLoc();
+  FailureOr<std::string> code = compileToPtx(getDeviceModule(module), target);
+  if (succeeded(code) && options.emit != "ptx")
+    code = assemblePtx(loc, *code, target);
+  if (succeeded(code) && options.emit == "sass")
+    code = disassemble(loc, *code);
+  if (failed(code))
+    return failure();
+  return writeText(module, options.output, [&](llvm::raw_ostream &os) {
+    os << *code;
+    return success();
+  });
 }
 
 static LogicalResult writeBinary(ModuleOp module, const CompileOptions &options, Clock &clock) {
@@ -193,6 +243,11 @@ LogicalResult tsp::compile(ModuleOp module, const CompileOptions &options) {
   Clock clock(options.verbose);
   module.getContext()->loadDialect<TspDialect>(); // for the mesh
   PipelineOptions phaseOptions = options;
+  SmallVector<const TargetDescription *> targets;
+  if (std::string error = parseTarget(options.target, targets); !error.empty())
+    return module.emitError(error);
+  for (const TargetDescription *target : targets)
+    phaseOptions.architectures.push_back(target->name.str());
   if (options.targetCpu == "generic")
     phaseOptions.vectorBits = 128;
   else if (options.targetCpu == "native" && !llvm::sys::getHostCPUFeatures().lookup("avx512f"))
@@ -206,6 +261,8 @@ LogicalResult tsp::compile(ModuleOp module, const CompileOptions &options) {
     if (failed(manager.run(module)))
       return failure();
     clock.phaseDone(phase.name);
+    if (phase.name == "codegen" && isDeviceCode(options.emit))
+      return writeDeviceCode(module, options, *targets.front());
     if (phase.name == "buffers" && !options.report.empty() &&
         failed(writeText(module, options.report, [&](llvm::raw_ostream &os) {
           writeReport(module, options.strategy, os);

@@ -13,7 +13,8 @@
 //   scheduled  folds as loops that say how their parts are moved
 //   kernels    launches of kernels, collectives, loops; collectives started
 //              early
-//   codegen    the kernels as LLVM functions; the host program as before
+//   codegen    the kernels as LLVM functions (cuda: as NVVM functions of a
+//              gpu.module); the host program as before
 //   buffers    every value has its place in one arena; still no target named
 //   runtime    entries as LLVM functions that call the runtime
 //
@@ -23,6 +24,7 @@
 #include "tsp/Frontend/Frontend.h"
 #include "tsp/Frontend/Raise.h"
 #include "tsp/Host/Host.h"
+#include "tsp/Kernels/GPU/Passes.h"
 #include "tsp/Kernels/Kernels.h"
 #include "tsp/Kernels/Passes.h"
 #include "tsp/Sharding/Passes.h"
@@ -89,6 +91,12 @@ static void buildKernels(OpPassManager &manager, const PipelineOptions &options)
 
 /// Each kernel on its own: equal layers share their kernels.
 static void buildCodegen(OpPassManager &manager, const PipelineOptions &options) {
+  if (options.isDevice()) {
+    DeviceKernelOptions deviceOptions;
+    deviceOptions.architectures = options.architectures;
+    buildDeviceKernelPipeline(manager, deviceOptions);
+    return;
+  }
   KernelOptions kernelOptions;
   kernelOptions.vectorBits = options.vectorBits;
   buildKernelPipeline(manager, kernelOptions);

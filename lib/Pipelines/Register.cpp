@@ -13,6 +13,7 @@
 #include "tsp/Frontend/Passes.h"
 #include "tsp/Frontend/Raise.h"
 #include "tsp/Host/Host.h"
+#include "tsp/Kernels/GPU/Passes.h"
 #include "tsp/Kernels/Kernels.h"
 #include "tsp/Kernels/Passes.h"
 #include "tsp/Pipelines/Pipelines.h"
@@ -33,6 +34,8 @@ struct PhaseFlags : mlir::PassPipelineOptions<PhaseFlags> {
                                llvm::cl::init("none")};
   ListOption<std::string> params{*this, "params", llvm::cl::desc("patterns of parameters")};
   Option<bool> remarks{*this, "remarks", llvm::cl::desc("say why"), llvm::cl::init(false)};
+  ListOption<std::string> architectures{*this, "architectures",
+                                        llvm::cl::desc("of the cuda target; none: host")};
 };
 } // namespace
 
@@ -50,6 +53,7 @@ void tsp::registerPasses() {
   registerTspSchedulePasses();
   registerTspFrontendPasses();
   registerTspKernelsPasses();
+  registerTspGPUPasses();
   registerTspShardingPasses();
   mlir::PassPipelineRegistration<ImportOptions>(
       "tsp-import", "Takes in a program as JAX prints it: flat functions of "
@@ -65,11 +69,17 @@ void tsp::registerPasses() {
           options.strategy = flags.strategy;
           options.params.assign(flags.params.begin(), flags.params.end());
           options.remarks = flags.remarks;
+          options.architectures.assign(flags.architectures.begin(), flags.architectures.end());
           build(manager, options);
         });
   mlir::PassPipelineRegistration<>(
       "tsp-kernel-pipeline", "Takes kernels from tensors to LLVM functions",
       [](mlir::OpPassManager &manager) {
         buildKernelPipeline(manager, KernelOptions());
+      });
+  mlir::PassPipelineRegistration<>(
+      "tsp-gpu-kernel-pipeline", "Takes kernels from tensors to functions of the NVVM dialect",
+      [](mlir::OpPassManager &manager) {
+        buildDeviceKernelPipeline(manager, DeviceKernelOptions());
       });
 }

@@ -14,7 +14,13 @@
 // RUN: not tsp-compile %s -o - 2>&1 | FileCheck %s --check-prefix=BINARY
 // BINARY: error: --emit=exe writes a binary: give -o FILE
 // RUN: not tsp-compile %s -o %t --target=gpu9 2>&1 | FileCheck %s --check-prefix=TARGET
-// TARGET: error: --target: expected host, found 'gpu9'
+// TARGET: error: --target: expected host or cuda:ARCHITECTURE[,ARCHITECTURE..], found 'gpu9'
+// RUN: not tsp-compile %s -o %t --target=cuda:sm_80,sm_75 2>&1 | FileCheck %s --check-prefix=ARCH
+// ARCH: error: --target: expected architectures out of sm_80, {{.*}}, found 'sm_75'
+// RUN: not tsp-compile %s -o %t --target=cuda:sm_90a 2>&1 | FileCheck %s --check-prefix=SPECIFIC
+// SPECIFIC: error: --target: expected one architecture at least that is no 'a' variant
+// RUN: not tsp-compile %s -o - --emit=ptx 2>&1 | FileCheck %s --check-prefix=PTX
+// PTX: error: --emit=ptx: expected one GPU architecture, as in --target=cuda:sm_80, found --target=host
 // RUN: not tsp-compile %s -o %t --target-cpu=z80 2>&1 | FileCheck %s --check-prefix=CPU
 // CPU: error: --target-cpu: expected native, generic or a CPU that LLVM knows, found 'z80'
 // RUN: echo "module {}" > %t.empty.mlir

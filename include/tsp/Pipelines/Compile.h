@@ -17,11 +17,13 @@ namespace tsp {
 struct CompileOptions : PipelineOptions {
   /// Mesh of ranks, "d=2,t=4"; empty: the program's own, else one rank.
   std::string mesh;
-  /// Kind of machine; "host" is this one.
+  /// Kind of machine: "host" (this one), or "cuda:" and architectures of GPUs,
+  /// "cuda:sm_80,sm_90".
   std::string target = "host";
   /// "native", "generic" or a CPU that LLVM knows.
   std::string targetCpu = "native";
-  /// What to write: "mlir-<phase>", "llvm", "obj", "so" or "exe".
+  /// What to write: "mlir-<phase>", "llvm", "obj", "so" or "exe"; of the kernels of
+  /// one GPU architecture: "ptx", "cubin" or "sass".
   std::string emit = "exe";
   /// What the input is: "" (a program), or "mlir-<phase>": what that phase leaves.
   std::string from;

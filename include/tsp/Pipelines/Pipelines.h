@@ -30,6 +30,11 @@ struct PipelineOptions {
   bool remarks = false;
   /// Widest vectors that kernels may use.
   int64_t vectorBits = 512;
+  /// Architectures of the cuda target, the first being the one that kernels are
+  /// shaped for; none: the host target.
+  std::vector<std::string> architectures;
+
+  bool isDevice() const { return !architectures.empty(); }
 };
 
 /// A phase of the compiler: `--emit=mlir-<name>` stops after it, and the

@@ -1,0 +1,19 @@
+//===- DevicePipeline.cpp - from kernels on tensors to NVVM ---------------===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tsp/Kernels/GPU/Passes.h"
+
+#include "mlir/Pass/PassManager.h"
+
+using namespace mlir;
+
+/// Each lowering takes the kernels that are its own; the last one takes what is
+/// left.
+void tsp::buildDeviceKernelPipeline(OpPassManager &manager,
+                                    const DeviceKernelOptions &options) {
+  manager.addPass(createGpuFinalizeKernels());
+}

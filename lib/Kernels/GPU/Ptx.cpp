@@ -1,0 +1,121 @@
+//===- Ptx.cpp - the NVVM dialect to PTX ----------------------------------===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "tsp/Kernels/GPU/DeviceCode.h"
+#include "tsp/Kernels/GPU/Toolkit.h"
+
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IRReader/IRReader.h"
+#include "llvm/Linker/Linker.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/IPO/Internalize.h"
+
+using namespace mlir;
+using namespace tsp;
+
+static std::unique_ptr<llvm::TargetMachine>
+makeMachine(const TargetDescription &target) {
+  static const bool initialised = [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+    return true;
+  }();
+  (void)initialised;
+  llvm::Triple triple("nvptx64-nvidia-cuda");
+  std::string error;
+  const llvm::Target *nvptx = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!nvptx)
+    return nullptr;
+  return std::unique_ptr<llvm::TargetMachine>(nvptx->createTargetMachine(
+      triple, target.name, target.ptxFeatures, llvm::TargetOptions(),
+      std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+}
+
+/// The first function of libdevice that the module calls, or null.
+static llvm::Function *findLibdeviceCall(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    if (function.isDeclaration() && function.getName().starts_with("__nv_"))
+      return &function;
+  return nullptr;
+}
+
+/// Links the functions of libdevice that are called; the text of an error, or
+/// "".
+static std::string linkLibdevice(llvm::Module &module) {
+  llvm::Function *call = findLibdeviceCall(module);
+  if (!call)
+    return "";
+  std::string path = findLibdevice();
+  if (path.empty())
+    return call->getName().str() + " is used, but " +
+           describeMissingTool("libdevice.10.bc");
+  llvm::SMDiagnostic diagnostic;
+  std::unique_ptr<llvm::Module> library =
+      llvm::parseIRFile(path, diagnostic, module.getContext());
+  if (!library)
+    return "cannot read " + path + ": " + diagnostic.getMessage().str();
+  library->setTargetTriple(module.getTargetTriple());
+  library->setDataLayout(module.getDataLayout());
+  auto internalize = [](llvm::Module &destination,
+                        const llvm::StringSet<> &linked) {
+    llvm::internalizeModule(destination, [&](const llvm::GlobalValue &value) {
+      return !value.hasName() || !linked.contains(value.getName());
+    });
+  };
+  if (llvm::Linker::linkModules(module, std::move(library),
+                                llvm::Linker::LinkOnlyNeeded, internalize))
+    return "cannot link " + path;
+  return "";
+}
+
+static void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graph;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graph);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graph, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
+      .run(module, modules);
+}
+
+FailureOr<std::string> tsp::compileToPtx(gpu::GPUModuleOp module,
+                                         const TargetDescription &target) {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> code = translateModuleToLLVMIR(module, context);
+  if (!code)
+    return module.emitError("translation of kernels to LLVM IR failed");
+  std::unique_ptr<llvm::TargetMachine> machine = makeMachine(target);
+  if (!machine)
+    return module.emitError("LLVM has no code generator for NVIDIA GPUs");
+  code->setTargetTriple(machine->getTargetTriple());
+  code->setDataLayout(machine->createDataLayout());
+  if (std::string error = linkLibdevice(*code); !error.empty())
+    return module.emitError(error);
+  optimise(*code, *machine);
+  SmallString<0> ptx;
+  llvm::raw_svector_ostream os(ptx);
+  llvm::legacy::PassManager manager;
+  if (machine->addPassesToEmitFile(manager, os, nullptr,
+                                   llvm::CodeGenFileType::AssemblyFile))
+    return module.emitError("LLVM cannot write PTX");
+  manager.run(*code);
+  return ptx.str().str();
+}

@@ -1,0 +1,29 @@
+// RUN: tsp-opt %s --tsp-gpu-finalize-kernels --split-input-file --verify-diagnostics
+
+func.func private @k(%x: tensor<4xf32>) -> tensor<4xf32>
+    attributes {tsp.kernel, tsp.tied = array<i64: -1>} {
+  // expected-error@+1 {{the cuda target has no kernel for 'stablehlo.negate' on 'tensor<4xf32>'; compile for --target=host, or write it with other ops}}
+  %0 = stablehlo.negate %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+gpu.module @tsp_device {
+  // expected-error@+1 {{'gpu.func' op has 65536 bytes of static shared memory, more than 49152; use gpu.dynamic_shared_memory}}
+  gpu.func @k(%x: memref<4xf32>)
+      workgroup(%s : memref<16384xf32, #gpu.address_space<workgroup>>) kernel
+      attributes {known_block_size = array<i32: 32, 1, 1>} {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @tsp_device {
+  // expected-error@+1 {{'gpu.func' op has blocks of 2048 threads, more than 1024}}
+  gpu.func @k(%x: memref<4xf32>) kernel
+      attributes {known_block_size = array<i32: 1024, 2, 1>} {
+    gpu.return
+  }
+}
