@@ -58,9 +58,8 @@ Value Expander::place(Value value, int64_t dim) {
     return value;
   SmallVector<DimAttr> dims;
   for (int64_t i = 0, rank = type(value).getRank(); i < rank; ++i)
-    dims.push_back(DimAttr::get(
-        b.getContext(), i == dim ? ArrayRef(axis) : ArrayRef<StringAttr>(), 1,
-        Layout::Contiguous, StringAttr(), 0));
+    dims.push_back(DimAttr::getContiguous(
+        b.getContext(), i == dim ? ArrayRef(axis) : ArrayRef<StringAttr>()));
   return PlaceOp::create(
       b, value, PlacementAttr::get(b.getContext(), dims, {}, CombineKind::Sum));
 }

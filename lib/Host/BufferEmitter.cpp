@@ -263,7 +263,8 @@ Value BufferEmitter::emitStart(Operation *collective, Value result) {
         return BufferAllToAllOp::create(builder, loc, event, source, target, op.getAxis(),
                                         op.getSplitDim(), op.getSplitTotal(), op.getSplitUnit(),
                                         op.getConcatDim(), op.getConcatTotal(),
-                                        op.getConcatUnit());
+                                        op.getConcatUnit(), op.getSplitLayout(),
+                                        op.getConcatLayout());
       })
       .Case([&](BroadcastOp op) {
         Value offset = BufferReadOp::create(builder, loc, builder.getI32Type(),

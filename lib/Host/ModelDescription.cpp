@@ -37,17 +37,24 @@ static json::Array toJson(ArrayRef<int64_t> sizes) {
   return list;
 }
 
-static json::Array describePlacement(PlacementAttr placement) {
+/// The runtime splits level by level: each has a layout, and a unit that makes
+/// its chunks those of the placement.
+static json::Array describePlacement(PlacementAttr placement, ArrayRef<int64_t> shape,
+                                     MeshAttr mesh) {
   json::Array dims;
-  for (DimAttr dim : placement.getDims()) {
-    json::Array axes;
-    for (StringAttr axis : dim.getAxes())
+  for (auto [dim, total] : llvm::zip(placement.getDims(), shape)) {
+    json::Array axes, layouts, units;
+    for (auto [axis, layout, chunk] :
+         llvm::zip(dim.getAxes(), dim.getLayouts(), dim.getChunks(total, mesh))) {
       axes.push_back(axis.getValue());
+      layouts.push_back(stringifyLayout(layout));
+      units.push_back(std::max<int64_t>(1, layout == Layout::Zigzag ? chunk / 2 : chunk));
+    }
     json::Object object{{"axes", std::move(axes)}};
-    if (dim.getLayout() != Layout::Contiguous)
-      object["layout"] = stringifyLayout(dim.getLayout());
-    if (dim.getUnit() != 1)
-      object["unit"] = dim.getUnit();
+    if (dim.isSharded()) {
+      object["layout"] = std::move(layouts);
+      object["unit"] = std::move(units);
+    }
     dims.push_back(std::move(object));
   }
   return dims;
@@ -65,7 +72,7 @@ static json::Object describeValue(func::FuncOp entry, unsigned number) {
   if (auto name = entry.getArgAttrOfType<StringAttr>(number, "tsp.name"))
     object["name"] = name.getValue();
   if (auto placement = entry.getArgAttrOfType<PlacementAttr>(number, "tsp.placement"))
-    object["placement"] = describePlacement(placement);
+    object["placement"] = describePlacement(placement, global, getRankMesh(entry));
   return object;
 }
 

@@ -257,18 +257,18 @@ struct AllToAllPattern : CallPattern<BufferAllToAllOp> {
     int64_t dims[2] = {(int64_t)op.getSplitDim(), (int64_t)op.getConcatDim()};
     int64_t totals[2] = {(int64_t)op.getSplitTotal(), (int64_t)op.getConcatTotal()};
     int64_t units[2] = {(int64_t)op.getSplitUnit(), (int64_t)op.getConcatUnit()};
+    int64_t layouts[2] = {(int64_t)op.getSplitLayout(), (int64_t)op.getConcatLayout()};
     int first = splitFirst ? 0 : 1, second = 1 - first;
     int64_t mid = product(type.getShape().slice(dims[first] + 1, dims[second] - dims[first] - 1));
-    Value contiguous = i32(rewriter, loc, (int64_t)Layout::Contiguous);
     SmallVector<Value> arguments = begin(rewriter, op);
     arguments.append({adaptor.getTarget(), adaptor.getSource(),
                       i64(rewriter, loc, getOuter(type, dims[first])),
                       i64(rewriter, loc, totals[first]), i64(rewriter, loc, mid),
                       i64(rewriter, loc, totals[second]),
                       i64(rewriter, loc, getInnerBytes(type, dims[second])),
-                      i32(rewriter, loc, splitFirst ? 0 : 1), contiguous,
-                      i64(rewriter, loc, units[first]), contiguous,
-                      i64(rewriter, loc, units[second])});
+                      i32(rewriter, loc, splitFirst ? 0 : 1),
+                      i32(rewriter, loc, layouts[first]), i64(rewriter, loc, units[first]),
+                      i32(rewriter, loc, layouts[second]), i64(rewriter, loc, units[second])});
     rewriter.replaceOp(op, call(rewriter, loc, abi::allToAll, arguments));
     return success();
   }

@@ -56,9 +56,15 @@ State AxisChecker::promised(Attribute attr, Type type) {
   auto placement = dyn_cast_or_null<PlacementAttr>(attr);
   if (!placement)
     return State::replicated();
-  for (auto [i, dim] : llvm::enumerate(placement.getDims()))
-    if (llvm::is_contained(dim.getAxes(), axis))
-      return State::sharded(i);
+  for (auto [i, dim] : llvm::enumerate(placement.getDims())) {
+    ArrayRef<StringAttr> axes = dim.getAxes();
+    const auto *own = llvm::find(axes, axis);
+    if (own == axes.end())
+      continue;
+    State state = State::sharded(i, dim.getLayouts()[own - axes.begin()]);
+    state.minor.assign(own + 1, axes.end());
+    return state;
+  }
   if (llvm::is_contained(placement.getPartial(), axis))
     return State::partial(placement.getCombine());
   return State::replicated();
@@ -140,8 +146,10 @@ LogicalResult AxisChecker::runFold(FoldOp op) {
   states[body.getArgument(0)] = State::replicated();
   for (auto [i, part] : llvm::enumerate(op.getParts())) {
     State state = lookup(part);
-    if (own && state.kind == State::Replicated)
-      return error(op) << "expected part " << i << " to be sharded, found it "
+    bool isShard = state.layout == Layout::Contiguous && state.minor.empty();
+    if (own && (state.kind == State::Replicated || !isShard))
+      return error(op) << "expected part " << i
+                       << " to be sharded in contiguous chunks, found it "
                        << state.str();
     states[body.getArgument(1 + i)] = own ? State::replicated() : state;
   }

@@ -32,22 +32,30 @@ struct MeshRanks {
   int64_t coordinate(int64_t rank, int axis) const {
     return rank / strides[axis] % mesh.getSizes()[axis];
   }
-  /// The axis whose groups these are, in order of coordinate; -1 when none.
-  int axisOfGroups(DenseIntElementsAttr groups) const {
+  /// The axes whose groups these are, major to minor: the ranks of a group in
+  /// row-major order of their coordinates on these axes.
+  FailureOr<SmallVector<int>> axesOfGroups(DenseIntElementsAttr groups) const {
     auto values = llvm::to_vector(groups.getValues<int64_t>());
     int64_t size = cast<ShapedType>(groups.getType()).getDimSize(1);
-    for (int axis = 0; axis < (int)strides.size(); ++axis) {
-      if (mesh.getSizes()[axis] != size ||
-          (int64_t)values.size() != mesh.getNumRanks())
-        continue;
-      bool fits = true;
-      for (auto [i, rank] : llvm::enumerate(values))
-        fits &= coordinate(rank, axis) == (int64_t)i % size &&
-                (i % size == 0 || rank == values[i - 1] + strides[axis]);
-      if (fits)
-        return axis;
+    if (size == 0 || (int64_t)values.size() != mesh.getNumRanks())
+      return failure();
+    // The axes along which the first group differs.
+    SmallVector<int> axes;
+    for (int axis = 0; axis < (int)strides.size(); ++axis)
+      if (coordinate(values[size - 1], axis) != coordinate(values[0], axis))
+        axes.push_back(axis);
+    for (auto [i, rank] : llvm::enumerate(values)) {
+      int64_t rest = i % size, expected = values[i - rest];
+      for (int axis : llvm::reverse(axes)) {
+        if (coordinate(values[i - i % size], axis) != 0)
+          return failure();
+        expected += rest % mesh.getSizes()[axis] * strides[axis];
+        rest /= mesh.getSizes()[axis];
+      }
+      if (rest != 0 || rank != expected)
+        return failure();
     }
-    return -1;
+    return axes;
   }
 
   MeshAttr mesh;
@@ -90,14 +98,15 @@ private:
       return success();
 
     auto groups = op->getAttrOfType<DenseIntElementsAttr>("replica_groups");
-    int number = groups ? ranks.axisOfGroups(groups) : -1;
-    if (number < 0)
-      return op->emitOpError("expected groups of one mesh axis of ")
+    FailureOr<SmallVector<int>> found = failure();
+    if (groups)
+      found = ranks.axesOfGroups(groups);
+    if (failed(found))
+      return op->emitOpError("expected groups along axes of ")
              << ranks.mesh << ", found " << groups
              << "; write one collective an axis, or give the mesh one axis of "
                 "that size";
-    StringAttr axis = ranks.mesh.getAxes()[number];
-    int64_t size = ranks.mesh.getSizes()[number];
+    ArrayRef<int> axes = *found;
     SmallVector<Value> results;
     std::optional<CombineKind> combine;
     if (isa<stablehlo::AllReduceOp, stablehlo::ReduceScatterOp>(op)) {
@@ -113,41 +122,67 @@ private:
             "expected a reduction by add, maximum or minimum; gather the "
             "values and reduce them locally instead");
     }
+    auto exchange = dyn_cast<stablehlo::AllToAllOp>(op);
+    if (exchange && axes.size() > 1)
+      return op->emitOpError("expected groups of one axis of ")
+             << ranks.mesh << " for an exchange, found groups along "
+             << axes.size() << " axes; write one exchange an axis";
+    auto nameOf = [&](int axis) { return ranks.mesh.getAxes()[axis]; };
+    auto resized = [](Value value, int64_t dim, int64_t size) {
+      SmallVector<int64_t> shape(typeOf(value).getShape());
+      shape[dim] = size;
+      return typeOf(value).clone(shape);
+    };
     for (auto [operand, result] :
          llvm::zip(op->getOperands(), op->getResults())) {
       RankedTensorType in = typeOf(operand), out = typeOf(result);
+      Value value = operand;
+      auto reduce = [&](CombineKind kind) {
+        for (int axis : axes)
+          value = tsp::AllReduceOp::create(b, loc, value.getType(), value,
+                                           nameOf(axis), kind);
+      };
       if (isa<stablehlo::AllReduceOp>(op)) {
-        results.push_back(
-            tsp::AllReduceOp::create(b, loc, out, operand, axis, *combine));
+        reduce(*combine);
       } else if (auto gather = dyn_cast<stablehlo::AllGatherOp>(op)) {
+        // The minor axis first, so that the order is that of the ranks.
         int64_t dim = gather.getAllGatherDim();
-        results.push_back(tsp::AllGatherOp::create(b, loc, out, operand, axis,
-                                                   dim, out.getDimSize(dim)));
+        for (int axis : llvm::reverse(axes)) {
+          int64_t size =
+              typeOf(value).getDimSize(dim) * ranks.mesh.getSizes()[axis];
+          value = tsp::AllGatherOp::create(b, loc, resized(value, dim, size),
+                                           value, nameOf(axis), dim, size);
+        }
       } else if (auto scatter = dyn_cast<stablehlo::ReduceScatterOp>(op)) {
         int64_t dim = scatter.getScatterDimension();
-        results.push_back(tsp::ReduceScatterOp::create(
-            b, loc, out, operand, axis, dim, in.getDimSize(dim), 1,
-            Layout::Contiguous, *combine));
-      } else if (auto exchange = dyn_cast<stablehlo::AllToAllOp>(op)) {
+        for (int axis : axes) {
+          int64_t total = typeOf(value).getDimSize(dim),
+                  size = total / ranks.mesh.getSizes()[axis];
+          value = tsp::ReduceScatterOp::create(
+              b, loc, resized(value, dim, size), value, nameOf(axis), dim,
+              total, 1, Layout::Contiguous, *combine);
+        }
+      } else if (exchange && !axes.empty()) {
         int64_t split = exchange.getSplitDimension(),
                 concat = exchange.getConcatDimension();
         if (split == concat)
           return op->emitOpError(
                      "expected split_dimension and concat_dimension to differ, "
                      "found both ")
-                 << split << "; add a dim of size " << size
-                 << " to exchange along";
-        results.push_back(tsp::AllToAllOp::create(
-            b, loc, out, operand, axis, split, in.getDimSize(split), 1, concat,
-            out.getDimSize(concat), 1));
+                 << split << "; add a dim of size "
+                 << ranks.mesh.getSizes()[axes[0]] << " to exchange along";
+        value = tsp::AllToAllOp::create(b, loc, out, value, nameOf(axes[0]),
+                                        split, in.getDimSize(split), 1, concat,
+                                        out.getDimSize(concat), 1);
       } else {
-        Value mine = select(
-            b, loc,
-            broadcastScalar(b, loc, isAt(b, loc, axis, 0), in.getShape()),
-            operand, splat(b, loc, in, 0));
-        results.push_back(tsp::AllReduceOp::create(b, loc, out, mine, axis,
-                                                   CombineKind::Sum));
+        for (int axis : axes)
+          value = select(b, loc,
+                         broadcastScalar(b, loc, isAt(b, loc, nameOf(axis), 0),
+                                         in.getShape()),
+                         value, splat(b, loc, in, 0));
+        reduce(CombineKind::Sum);
       }
+      results.push_back(value);
     }
     return replace(op, results);
   }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AxisParts.h"
 #include "tsp/Sharding/Passes.h"
 #include "tsp/Sharding/SdyPlacement.h"
 
@@ -22,23 +23,14 @@ static constexpr StringLiteral kSharding = "sdy.sharding";
 static constexpr StringLiteral kPlacement = "tsp.placement";
 
 PlacementAttr tsp::placementOfSharding(sdy::TensorShardingAttr sharding,
-                                       Location loc) {
+                                       MeshAttr mesh, Location loc) {
   MLIRContext *context = sharding.getContext();
   SmallVector<DimAttr> dims;
-  for (auto [i, dim] : llvm::enumerate(sharding.getDimShardings())) {
+  for (sdy::DimensionShardingAttr dim : sharding.getDimShardings()) {
     SmallVector<StringAttr> axes;
-    for (sdy::AxisRefAttr axis : dim.getAxes()) {
-      if (axis.getSubAxisInfo()) {
-        emitError(loc)
-            << "dim " << i << " is sharded over a part of axis '"
-            << axis.getName()
-            << "'; only whole axes are supported: split the axis in the mesh";
-        return nullptr;
-      }
-      axes.push_back(StringAttr::get(context, axis.getName()));
-    }
-    dims.push_back(
-        DimAttr::get(context, axes, 1, Layout::Contiguous, nullptr, 0));
+    for (sdy::AxisRefAttr axis : dim.getAxes())
+      llvm::append_range(axes, axesOf(axis, mesh));
+    dims.push_back(DimAttr::getContiguous(context, axes));
   }
   if (!sharding.getUnreducedAxes().empty()) {
     emitError(loc) << "a sharding with unreduced axes is not supported; reduce "
@@ -57,7 +49,7 @@ struct ImportShardingsPass
     if (failed(importMesh(module)))
       return signalPassFailure();
     for (func::FuncOp func : module.getOps<func::FuncOp>())
-      if (failed(importFunction(func)))
+      if (failed(importFunction(func, getMesh(module))))
         return signalPassFailure();
     for (sdy::MeshOp mesh :
          llvm::make_early_inc_range(module.getOps<sdy::MeshOp>()))
@@ -91,15 +83,20 @@ private:
       given = mesh;
       module->setAttr("tsp.mesh", mesh);
     }
+    FailureOr<MeshAttr> split = splitAxes(module, getMesh(module));
+    if (failed(split))
+      return failure();
+    if (!split->getAxes().empty())
+      module->setAttr("tsp.mesh", *split);
     return success();
   }
 
-  LogicalResult importFunction(func::FuncOp func) {
+  LogicalResult importFunction(func::FuncOp func, MeshAttr mesh) {
     for (unsigned i = 0; i < func.getNumArguments(); ++i)
       if (auto sharding =
               func.getArgAttrOfType<sdy::TensorShardingAttr>(i, kSharding)) {
         PlacementAttr placement =
-            placementOfSharding(sharding, func.getArgument(i).getLoc());
+            placementOfSharding(sharding, mesh, func.getArgument(i).getLoc());
         if (!placement)
           return failure();
         func.removeArgAttr(i, StringAttr::get(&getContext(), kSharding));
@@ -108,7 +105,8 @@ private:
     for (unsigned i = 0; i < func.getNumResults(); ++i)
       if (auto sharding =
               func.getResultAttrOfType<sdy::TensorShardingAttr>(i, kSharding)) {
-        PlacementAttr placement = placementOfSharding(sharding, func.getLoc());
+        PlacementAttr placement =
+            placementOfSharding(sharding, mesh, func.getLoc());
         if (!placement)
           return failure();
         func.removeResultAttr(i, StringAttr::get(&getContext(), kSharding));
@@ -118,7 +116,8 @@ private:
       if (!isa<sdy::ShardingConstraintOp, sdy::ReshardOp>(op))
         return WalkResult::advance();
       PlacementAttr placement = placementOfSharding(
-          op->getAttrOfType<sdy::TensorShardingAttr>("sharding"), op->getLoc());
+          op->getAttrOfType<sdy::TensorShardingAttr>("sharding"), mesh,
+          op->getLoc());
       if (!placement)
         return WalkResult::interrupt();
       OpBuilder builder(op);

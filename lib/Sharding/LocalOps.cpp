@@ -85,6 +85,19 @@ Value tsp::sliceAt(OpBuilder &builder, Location loc, Value value, int64_t dim,
       starts, builder.getDenseI64ArrayAttr(shape));
 }
 
+Value tsp::concatenate(OpBuilder &builder, Location loc, ValueRange values,
+                       int64_t dim) {
+  if (values.size() == 1)
+    return values.front();
+  SmallVector<int64_t> shape(typeOf(values.front()).getShape());
+  for (Value value : values.drop_front())
+    shape[dim] += typeOf(value).getDimSize(dim);
+  return stablehlo::ConcatenateOp::create(
+      builder, loc,
+      RankedTensorType::get(shape, typeOf(values.front()).getElementType()),
+      values, builder.getI64IntegerAttr(dim));
+}
+
 Value tsp::padWithZeros(OpBuilder &builder, Location loc, Value value,
                         int64_t dim, int64_t low, int64_t high) {
   if (low == 0 && high == 0)
@@ -104,36 +117,124 @@ Value tsp::padWithZeros(OpBuilder &builder, Location loc, Value value,
       builder.getDenseI64ArrayAttr(interior));
 }
 
-Value tsp::indexAlong(OpBuilder &builder, Location loc, ArrayRef<int64_t> shape,
-                      int64_t dim, Value offset) {
-  auto type = RankedTensorType::get(shape, builder.getI32Type());
-  Value index = stablehlo::IotaOp::create(builder, loc, type,
-                                          builder.getI64IntegerAttr(dim));
-  return offset ? add(builder, loc, index,
-                      broadcastScalar(builder, loc, offset, shape))
-                : index;
-}
-
-static Value compareIndex(OpBuilder &builder, Location loc, Value index,
-                          int64_t limit,
-                          stablehlo::ComparisonDirection direction) {
+static Value compareTo(OpBuilder &builder, Location loc, Value index,
+                       int64_t limit,
+                       stablehlo::ComparisonDirection direction) {
   Value bound = splat(builder, loc, typeOf(index), limit);
   return stablehlo::CompareOp::create(builder, loc, index, bound, direction);
 }
 
+/// Where low <= index < high.
+static Value isWithin(OpBuilder &builder, Location loc, Value index,
+                      int64_t low, int64_t high) {
+  Value below = compareTo(builder, loc, index, high,
+                          stablehlo::ComparisonDirection::LT);
+  Value above = compareTo(builder, loc, index, low,
+                          stablehlo::ComparisonDirection::GE);
+  return stablehlo::AndOp::create(builder, loc, above.getType(), above, below);
+}
+
+/// Index of local element `first` in the whole dim: known + rest, taken level
+/// by level from the minor axis on. `rest` is null while nothing depends on the
+/// rank.
+static Value indexOfLocal(OpBuilder &builder, Location loc, int64_t known,
+                          const DimShard &shard, MeshAttr mesh) {
+  Value rest;
+  for (size_t level = shard.axes.size(); level-- > 0;) {
+    const AxisSplit &split = shard.axes[level];
+    int64_t chunk =
+        prefixOf(shard, level + 1, mesh).chunk / split.chunks();
+    Value rank = AxisIndexOp::create(builder, loc, scalarI32Type(builder),
+                                     mesh.getAxes()[split.axis]);
+    Value shift = multiplyI32(builder, loc, rank, chunk);
+    if (split.layout == Layout::Zigzag) {
+      // Chunk 0 becomes chunk r, chunk 1 becomes 2D-1-r.
+      int64_t most = 2 * (mesh.getSizes()[split.axis] - 1) * chunk;
+      Value back = subtract(builder, loc, constantI32(builder, loc, most), shift);
+      if (!rest)
+        shift = known < chunk ? shift : back;
+      else
+        shift = select(builder, loc,
+                       compareTo(builder, loc, rest, chunk - known,
+                                 stablehlo::ComparisonDirection::LT),
+                       shift, back);
+    }
+    rest = rest ? add(builder, loc, rest, shift) : shift;
+  }
+  return known == 0 ? rest
+                    : add(builder, loc, rest, constantI32(builder, loc, known));
+}
+
+Pieces tsp::piecesOf(OpBuilder &builder, Location loc, const DimShard &shard,
+                     MeshAttr mesh) {
+  Pieces pieces{shard.pieceSize(), {}};
+  for (int64_t i = 0; i < shard.pieces(); ++i)
+    pieces.offsets.push_back(
+        indexOfLocal(builder, loc, i * pieces.size, shard, mesh));
+  return pieces;
+}
+
+Value tsp::slicePieces(OpBuilder &builder, Location loc, Value value,
+                       int64_t dim, const Pieces &pieces) {
+  SmallVector<Value> slices;
+  for (Value offset : pieces.offsets)
+    slices.push_back(sliceAt(builder, loc, value, dim, offset, pieces.size));
+  return concatenate(builder, loc, slices, dim);
+}
+
+Value tsp::indexAlong(OpBuilder &builder, Location loc, ArrayRef<int64_t> shape,
+                      int64_t dim, const Pieces &pieces) {
+  auto type = RankedTensorType::get(shape, builder.getI32Type());
+  Value index = stablehlo::IotaOp::create(builder, loc, type,
+                                          builder.getI64IntegerAttr(dim));
+  // How far the elements of each piece are moved, the last piece's first.
+  Value shift;
+  for (int64_t i = pieces.offsets.size(); i-- > 0;) {
+    Value moved = pieces.offsets[i];
+    if (i > 0)
+      moved = subtract(builder, loc, moved,
+                       constantI32(builder, loc, i * pieces.size));
+    moved = broadcastScalar(builder, loc, moved, shape);
+    shift = !shift ? moved
+                   : select(builder, loc,
+                            compareTo(builder, loc, index, (i + 1) * pieces.size,
+                                      stablehlo::ComparisonDirection::LT),
+                            moved, shift);
+  }
+  return shift ? add(builder, loc, index, shift) : index;
+}
+
 Value tsp::isBelow(OpBuilder &builder, Location loc, ArrayRef<int64_t> shape,
-                   int64_t dim, Value offset, int64_t limit) {
-  return compareIndex(builder, loc,
-                      indexAlong(builder, loc, shape, dim, offset), limit,
-                      stablehlo::ComparisonDirection::LT);
+                   int64_t dim, const Pieces &pieces, int64_t limit) {
+  return compareTo(builder, loc, indexAlong(builder, loc, shape, dim, pieces),
+                   limit, stablehlo::ComparisonDirection::LT);
 }
 
 Value tsp::inRange(OpBuilder &builder, Location loc, ArrayRef<int64_t> shape,
-                   int64_t dim, Value offset, int64_t low, int64_t high) {
-  Value index = indexAlong(builder, loc, shape, dim, offset);
-  Value below = compareIndex(builder, loc, index, high,
-                             stablehlo::ComparisonDirection::LT);
-  Value above = compareIndex(builder, loc, index, low,
-                             stablehlo::ComparisonDirection::GE);
-  return stablehlo::AndOp::create(builder, loc, above.getType(), above, below);
+                   int64_t dim, const Pieces &pieces, int64_t low,
+                   int64_t high) {
+  return isWithin(builder, loc, indexAlong(builder, loc, shape, dim, pieces),
+                  low, high);
+}
+
+Value tsp::localIndex(OpBuilder &builder, Location loc, Value index,
+                      const Pieces &pieces) {
+  ArrayRef<int64_t> shape = typeOf(index).getShape();
+  auto within = [&](Value offset) {
+    return subtract(builder, loc, index,
+                    broadcastScalar(builder, loc, offset, shape));
+  };
+  if (pieces.offsets.size() == 1)
+    return within(pieces.offsets[0]);
+  Value local = splat(builder, loc, typeOf(index), -1);
+  for (auto [i, offset] : llvm::enumerate(pieces.offsets)) {
+    Value inPiece = within(offset);
+    Value moved = inPiece;
+    if (i > 0)
+      moved = add(builder, loc, inPiece,
+                  splat(builder, loc, typeOf(index), i * pieces.size));
+    local = select(builder, loc,
+                   isWithin(builder, loc, inPiece, 0, pieces.size), moved, local);
+  }
+  return local;
 }

@@ -8,7 +8,7 @@
 #ifndef TSP_LIB_SHARDING_LOCALOPS_H
 #define TSP_LIB_SHARDING_LOCALOPS_H
 
-#include "tsp/Sharding/Placement.h"
+#include "tsp/Sharding/ShardingRule.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -45,22 +45,37 @@ mlir::Value select(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value sliceAt(mlir::OpBuilder &builder, mlir::Location loc,
                     mlir::Value value, int64_t dim, mlir::Value offset,
                     int64_t size);
+/// Values of equal shapes but for `dim`, one after the other along it.
+mlir::Value concatenate(mlir::OpBuilder &builder, mlir::Location loc,
+                        mlir::ValueRange values, int64_t dim);
 /// Zeros before and after along `dim`.
 mlir::Value padWithZeros(mlir::OpBuilder &builder, mlir::Location loc,
                          mlir::Value value, int64_t dim, int64_t low,
                          int64_t high);
-/// i32 tensor of `shape`: offset + index along `dim`.
+
+/// The pieces of a sharded dim that this rank holds.
+Pieces piecesOf(mlir::OpBuilder &builder, mlir::Location loc,
+                const DimShard &shard, MeshAttr mesh);
+/// The pieces cut out of `value`, whose dim `dim` is whole.
+mlir::Value slicePieces(mlir::OpBuilder &builder, mlir::Location loc,
+                        mlir::Value value, int64_t dim, const Pieces &pieces);
+/// i32 tensor of `shape`: index along `dim` in the whole of which it holds
+/// `pieces`.
 mlir::Value indexAlong(mlir::OpBuilder &builder, mlir::Location loc,
                        llvm::ArrayRef<int64_t> shape, int64_t dim,
-                       mlir::Value offset);
-/// Where (offset + index along dim) is below `limit`, as i1 of `shape`.
+                       const Pieces &pieces);
+/// Where that index is below `limit`, as i1 of `shape`.
 mlir::Value isBelow(mlir::OpBuilder &builder, mlir::Location loc,
                     llvm::ArrayRef<int64_t> shape, int64_t dim,
-                    mlir::Value offset, int64_t limit);
-/// Where (offset + index along dim) is in [low, high) as i1 of `shape`.
+                    const Pieces &pieces, int64_t limit);
+/// Where that index is in [low, high), as i1 of `shape`.
 mlir::Value inRange(mlir::OpBuilder &builder, mlir::Location loc,
                     llvm::ArrayRef<int64_t> shape, int64_t dim,
-                    mlir::Value offset, int64_t low, int64_t high);
+                    const Pieces &pieces, int64_t low, int64_t high);
+/// Indices of the whole dim (i32) as local ones; not in [0, local size) where
+/// the rank does not hold the element.
+mlir::Value localIndex(mlir::OpBuilder &builder, mlir::Location loc,
+                       mlir::Value index, const Pieces &pieces);
 
 } // namespace tsp
 

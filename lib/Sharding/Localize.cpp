@@ -7,6 +7,7 @@
 
 #include "Localize.h"
 #include "LocalOps.h"
+#include "Reshard.h"
 #include "tsp/Dialect/StableHLO/IR/StableHLODialect.h"
 
 #include "mlir/Transforms/RegionUtils.h"
@@ -36,8 +37,11 @@ const Localizer::Placed *Localizer::lookup(Value value,
 Value Localizer::get(Value value, const Placement &want, Scope &scope,
                      Operation *user) {
   std::vector<int64_t> key;
-  for (const DimShard &dim : want.dims)
-    key.insert(key.end(), {dim.axis, dim.chunk, dim.fold, dim.steps});
+  for (const DimShard &dim : want.dims) {
+    key.insert(key.end(), {dim.chunk, dim.fold, dim.steps});
+    for (const AxisSplit &split : dim.axes)
+      key.insert(key.end(), {split.axis, int64_t(split.layout)});
+  }
   Value &known = scope.moved[{value.getAsOpaquePointer(), key}];
   if (known)
     return known;
@@ -76,7 +80,7 @@ Value Localizer::get(Value value, const Placement &want, Scope &scope,
   if (d < 0)
     return known = get(value, want, *scope.parent, user);
   Placement outside = want;
-  bool streamed = placed->placement.dims[d].axis == want.dims[d].fold;
+  bool streamed = placed->placement.dims[d].isOnly(want.dims[d].fold);
   outside.dims[d] = streamed ? placed->placement.dims[d] : DimShard();
   Value whole = get(value, outside, *scope.parent, user);
   if (!whole)
@@ -171,10 +175,13 @@ LogicalResult Localizer::emitOp(Operation *op, Scope &scope) {
   SmallVector<RankedTensorType> types;
   for (auto [i, result] : llvm::enumerate(op->getResults())) {
     Placement placement = opPlan.results[i];
-    // What a reduce-scatter will cut is still whole.
-    for (const PartialResult &partial : opPlan.partial)
-      if (i == 0 && partial.scatterDim >= 0)
-        placement.dims[partial.scatterDim] = DimShard();
+    // What reduce-scatters will cut is still whole along their axes.
+    if (i == 0)
+      for (const PartialResult &partial : opPlan.partial)
+        if (partial.scatterDim >= 0)
+          placement.dims[partial.scatterDim] = prefixOf(
+              placement.dims[partial.scatterDim],
+              placement.dims[partial.scatterDim].axes.size() - 1, mesh);
     types.push_back(localType(typeOf(result), placement));
   }
   SmallVector<bool> zeroPadded;
@@ -198,17 +205,24 @@ LogicalResult Localizer::emitOp(Operation *op, Scope &scope) {
     Value local = (*results)[i];
     for (const PartialResult &partial : opPlan.partial) {
       StringAttr axis = mesh.getAxes()[partial.axis];
-      if (partial.scatterDim >= 0) {
-        local = ReduceScatterOp::create(
-            scope.builder, op->getLoc(),
-            localType(typeOf(result), opPlan.results[i]), local, axis,
-            partial.scatterDim, typeOf(result).getDimSize(partial.scatterDim),
-            1, Layout::Contiguous, opPlan.rule.combine);
-      } else {
+      if (partial.scatterDim < 0) {
         local =
             AllReduceOp::create(scope.builder, op->getLoc(), local.getType(),
                                 local, axis, opPlan.rule.combine);
+        continue;
       }
+      // Major axes are scattered first.
+      int64_t d = partial.scatterDim;
+      DimShard shard = opPlan.results[i].dims[d];
+      shard = prefixOf(shard, shard.levelOf(partial.axis) + 1, mesh);
+      RankedTensorType type = typeOf(local);
+      AxisSplit split = shard.axes.back();
+      SmallVector<int64_t> shape(type.getShape());
+      shape[d] = shard.chunk;
+      local = ReduceScatterOp::create(
+          scope.builder, op->getLoc(), type.clone(shape), local, axis, d,
+          type.getDimSize(d), unitOf(type.getDimSize(d), shard.chunk, split, mesh),
+          split.layout, opPlan.rule.combine);
     }
     scope.values[result] = {local, opPlan.results[i], opPlan.isFoldPartial()};
   }

@@ -14,13 +14,6 @@
 
 namespace tsp {
 
-/// Moves `value`, the local part of a value of type `global` placed as `from`,
-/// to placement `to`. `part` is the number of the part inside a fold.
-mlir::Value reshard(mlir::OpBuilder &builder, mlir::Location loc,
-                    mlir::Value value, mlir::RankedTensorType global,
-                    const Placement &from, const Placement &to, MeshAttr mesh,
-                    mlir::Value part);
-
 /// Writes the program of one rank from a function and its plan.
 class Localizer {
 public:

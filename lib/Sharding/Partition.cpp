@@ -89,7 +89,7 @@ private:
                      ValueRange values) {
       for (auto [sharding, value] : llvm::zip(shardings, values)) {
         auto type = cast<RankedTensorType>(value.getType());
-        PlacementAttr attr = placementOfSharding(sharding, op.getLoc());
+        PlacementAttr attr = placementOfSharding(sharding, mesh, op.getLoc());
         if (!attr ||
             failed(fromAttr(attr, type, mesh, [&] { return op.emitError(); })))
           return failure();
@@ -132,10 +132,19 @@ private:
       std::string text;
       llvm::raw_string_ostream os(text);
       for (auto [d, dim] : llvm::enumerate(placement.dims))
-        if (dim.axis >= 0)
+        if (dim.isSharded()) {
           os << " dim " << d << " (" << roleName(seeds.roleOf(arg, d)) << ", "
-             << type.getDimSize(d) << " elements) over "
-             << mesh.getAxes()[dim.axis] << ", " << dim.chunk << " a rank";
+             << type.getDimSize(d) << " elements) over ";
+          llvm::interleave(
+              dim.axes, os,
+              [&](const AxisSplit &split) {
+                os << mesh.getAxes()[split.axis];
+                if (split.layout == Layout::Zigzag)
+                  os << " (zigzag)";
+              },
+              " and ");
+          os << ", " << dim.chunk << " a rank";
+        }
       emitRemark(arg.getLoc()) << "placement:" << text;
     }
   }

@@ -14,19 +14,58 @@
 using namespace mlir;
 using namespace tsp;
 
-int64_t tsp::chunkOf(int64_t total, int64_t ranks, int64_t unit) {
-  return llvm::divideCeil(total, ranks * unit) * unit;
+int64_t tsp::ranksOf(const DimShard &shard, MeshAttr mesh) {
+  int64_t ranks = 1;
+  for (const AxisSplit &split : shard.axes)
+    ranks *= mesh.getSizes()[split.axis];
+  return ranks;
+}
+
+DimShard tsp::splitOver(ArrayRef<AxisSplit> axes, int64_t total, MeshAttr mesh,
+                        int64_t unit) {
+  DimShard shard;
+  shard.axes.assign(axes.begin(), axes.end());
+  if (axes.empty())
+    return shard;
+  int64_t parts = ranksOf(shard, mesh) * shard.pieces() * unit;
+  shard.chunk = llvm::divideCeil(total, parts) * unit * shard.pieces();
+  return shard;
+}
+
+DimShard tsp::prefixOf(const DimShard &shard, size_t count, MeshAttr mesh) {
+  DimShard prefix = shard;
+  while (prefix.axes.size() > count)
+    prefix.chunk *= mesh.getSizes()[prefix.axes.pop_back_val().axis];
+  if (count == 0)
+    prefix.chunk = 0;
+  return prefix;
+}
+
+int64_t tsp::localSize(const DimShard &shard, int64_t total) {
+  if (shard.isSharded())
+    return shard.chunk;
+  return shard.fold >= 0 ? total / shard.steps : total;
+}
+
+size_t tsp::commonLevels(const DimShard &a, const DimShard &b, MeshAttr mesh) {
+  size_t count = std::min(a.axes.size(), b.axes.size());
+  while (count > 0 && prefixOf(a, count, mesh) != prefixOf(b, count, mesh))
+    --count;
+  return count;
+}
+
+int64_t tsp::unitOf(int64_t total, int64_t chunk, const AxisSplit &split,
+                    MeshAttr mesh) {
+  return chunk == splitOver(split, total, mesh).chunk
+             ? 1
+             : chunk / split.chunks();
 }
 
 RankedTensorType tsp::localType(RankedTensorType global,
                                 const Placement &placement) {
   SmallVector<int64_t> shape(global.getShape());
-  for (auto [size, dim] : llvm::zip(shape, placement.dims)) {
-    if (dim.axis >= 0)
-      size = dim.chunk;
-    else if (dim.fold >= 0)
-      size /= dim.steps;
-  }
+  for (auto [size, dim] : llvm::zip(shape, placement.dims))
+    size = localSize(dim, size);
   return RankedTensorType::get(shape, global.getElementType());
 }
 
@@ -36,17 +75,15 @@ PlacementAttr tsp::toAttr(const Placement &placement, RankedTensorType global,
   SmallVector<DimAttr> dims;
   for (auto [size, dim] : llvm::zip(global.getShape(), placement.dims)) {
     SmallVector<StringAttr> axes;
-    int64_t unit = 1;
-    StringAttr fold;
-    if (dim.axis >= 0) {
-      axes.push_back(mesh.getAxes()[dim.axis]);
-      if (dim.chunk != chunkOf(size, mesh.getSizes()[dim.axis]))
-        unit = dim.chunk;
-    } else if (dim.fold >= 0) {
-      fold = mesh.getAxes()[dim.fold];
+    SmallVector<Layout> layouts;
+    for (const AxisSplit &split : dim.axes) {
+      axes.push_back(mesh.getAxes()[split.axis]);
+      layouts.push_back(split.layout);
     }
-    dims.push_back(
-        DimAttr::get(context, axes, unit, Layout::Contiguous, fold, dim.steps));
+    int64_t unit =
+        dim.chunk == splitOver(dim.axes, size, mesh).chunk ? 1 : dim.pieceSize();
+    StringAttr fold = dim.fold >= 0 ? mesh.getAxes()[dim.fold] : nullptr;
+    dims.push_back(DimAttr::get(context, axes, unit, layouts, fold, dim.steps));
   }
   return PlacementAttr::get(context, dims, {}, CombineKind::Sum);
 }
@@ -59,31 +96,29 @@ tsp::fromAttr(PlacementAttr attr, RankedTensorType global, MeshAttr mesh,
                        << " dims for " << global << ", found " << attr;
   Placement placement(global.getRank());
   for (auto [i, dim] : llvm::enumerate(attr.getDims())) {
-    StringAttr name = dim.getFold();
-    if (dim.getAxes().size() > 1)
-      return emitError()
-             << "dim " << i << " of " << global << " is sharded over "
-             << dim.getAxes().size()
-             << " axes; only one axis a dim is supported: reshape the "
-                "mesh so that one axis has the product of their sizes";
-    if (dim.isSharded())
-      name = dim.getAxes().front();
-    if (!name)
-      continue;
-    int axis = mesh.getAxisIndex(name);
-    if (axis < 0)
-      return emitError() << "dim " << i << " of " << global
-                         << " is sharded over " << name << ", which the mesh "
-                         << mesh << " lacks";
+    auto number = [&](StringAttr name) -> FailureOr<int> {
+      int axis = mesh.getAxisIndex(name);
+      if (axis < 0)
+        return emitError() << "dim " << i << " of " << global
+                           << " is sharded over " << name
+                           << ", which the mesh " << mesh << " lacks";
+      return axis;
+    };
+    SmallVector<AxisSplit> axes;
+    for (auto [name, layout] : llvm::zip(dim.getAxes(), dim.getLayouts())) {
+      FailureOr<int> axis = number(name);
+      if (failed(axis))
+        return failure();
+      if (mesh.getSizes()[*axis] > 1)
+        axes.push_back({*axis, layout});
+    }
     DimShard &shard = placement.dims[i];
-    if (dim.isSharded()) {
-      if (mesh.getSizes()[axis] == 1)
-        continue;
-      shard.axis = axis;
-      shard.chunk =
-          chunkOf(global.getDimSize(i), mesh.getSizes()[axis], dim.getUnit());
-    } else {
-      shard.fold = axis;
+    shard = splitOver(axes, global.getDimSize(i), mesh, dim.getUnit());
+    if (StringAttr name = dim.getFold(); name && !shard.isSharded()) {
+      FailureOr<int> axis = number(name);
+      if (failed(axis))
+        return failure();
+      shard.fold = *axis;
       shard.steps = dim.getSteps();
     }
   }

@@ -17,8 +17,14 @@ std::string State::str() const {
   switch (kind) {
   case Replicated:
     return "equal on all ranks";
-  case Sharded:
-    return "sharded in dim " + std::to_string(dim);
+  case Sharded: {
+    std::string text = "sharded in dim " + std::to_string(dim);
+    if (layout != Layout::Contiguous)
+      text += " (" + stringifyLayout(layout).str() + ")";
+    for (StringAttr axis : minor)
+      text += ", split further over axis " + axis.str();
+    return text;
+  }
   case Partial:
     return "partial (" + stringifyCombineKind(combine).str() + ")";
   case Varying:
@@ -135,7 +141,8 @@ static Transfer transferPartial(Operation *op, ArrayRef<State> in) {
 
 /// The dim of the result whose index is the major part of the sharded one.
 /// Beside dims of local size 1 there is no telling which that is.
-static State transferReshape(stablehlo::ReshapeOp op, int64_t dim) {
+static State transferReshape(stablehlo::ReshapeOp op, const State &state) {
+  int64_t dim = state.dim;
   ArrayRef<int64_t> from = typeOf(op.getOperand()).getShape(),
                     to = op.getType().getShape();
   int64_t before = 1, other = 1;
@@ -149,7 +156,10 @@ static State transferReshape(stablehlo::ReshapeOp op, int64_t dim) {
   }
   bool isClear =
       from[dim] != 1 && candidates.size() == 1 && to[candidates[0]] != 1;
-  return isClear ? State::sharded(candidates[0]) : State::varying();
+  // The two chunks of a rank must not share an element of the new dim.
+  if (isClear && state.layout == Layout::Zigzag)
+    isClear = to[candidates[0]] % 2 == 0;
+  return isClear ? state.movedTo(candidates[0]) : State::varying();
 }
 
 static Transfer transferDot(stablehlo::DotGeneralOp op, const State &lhs,
@@ -189,12 +199,13 @@ static Transfer transferDot(stablehlo::DotGeneralOp op, const State &lhs,
                     batch + lhsFree)
             : std::pair(false, int64_t(-1));
   if (left && right) {
-    if (leftContracts != rightContracts || leftDim != rightDim)
+    if (leftContracts != rightContracts || leftDim != rightDim ||
+        lhs.movedTo(0) != rhs.movedTo(0))
       return Transfer::fail(
           "contracts values that are sharded in dims that do not meet: " +
           lhs.str() + " and " + rhs.str());
     return leftContracts ? State::partial(CombineKind::Sum)
-                         : State::sharded(leftDim);
+                         : lhs.movedTo(leftDim);
   }
   if (leftContracts || rightContracts) {
     // All ranks would use the same part of the other operand.
@@ -206,7 +217,7 @@ static Transfer transferDot(stablehlo::DotGeneralOp op, const State &lhs,
     return Transfer::fail(
         "contracts a sharded dim with a value that is equal on all ranks");
   }
-  return State::sharded(left ? leftDim : rightDim);
+  return left ? lhs.movedTo(leftDim) : rhs.movedTo(rightDim);
 }
 
 static Transfer transferReduce(stablehlo::ReduceOp op, ArrayRef<State> in) {
@@ -225,7 +236,7 @@ static Transfer transferReduce(stablehlo::ReduceOp op, ArrayRef<State> in) {
   for (int64_t reduced : op.getDimensions())
     dim -= reduced < input.dim;
   if (!llvm::is_contained(op.getDimensions(), input.dim))
-    return State::sharded(dim);
+    return input.movedTo(dim);
   Operation *reducer = op.getInputs().size() == 1
                            ? stablehlo::getSimpleReducer(op.getBody())
                            : nullptr;
@@ -247,10 +258,10 @@ static State transferSdpa(SdpaOp op, ArrayRef<State> in) {
   };
   State q = stateOf(op.getQ()), k = stateOf(op.getK()), v = stateOf(op.getV());
   bool keysWhole = k.kind == State::Replicated && v.kind == State::Replicated;
-  if (keysWhole && q == State::sharded(1))
+  if (keysWhole && q.isShardedIn(1))
     return q;
   bool together = k == q && v == q;
-  if (together && (q == State::sharded(0) || q == State::sharded(2)))
+  if (together && (q.isShardedIn(0) || q.isShardedIn(2)))
     return q;
   return State::varying();
 }
@@ -269,7 +280,7 @@ static Transfer transferCollective(Operation *op, const State &in) {
         in.str());
   };
   if (auto gather = dyn_cast<AllGatherOp>(op)) {
-    State want = State::sharded(gather.getDim());
+    State want = State::sharded(gather.getDim(), gather.getLayout());
     return wants(in == want, State::replicated(), want.str());
   }
   if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
@@ -278,7 +289,9 @@ static Transfer transferCollective(Operation *op, const State &in) {
   }
   if (auto scatter = dyn_cast<ReduceScatterOp>(op)) {
     State want = State::partial(scatter.getCombine());
-    return wants(in == want, State::sharded(scatter.getDim()), want.str());
+    return wants(in == want,
+                 State::sharded(scatter.getDim(), scatter.getLayout()),
+                 want.str());
   }
   if (auto reduce = dyn_cast<AllReduceOp>(op)) {
     State want = State::partial(reduce.getCombine());
@@ -287,11 +300,42 @@ static Transfer transferCollective(Operation *op, const State &in) {
                  State::replicated(), want.str());
   }
   if (auto exchange = dyn_cast<AllToAllOp>(op)) {
-    State want = State::sharded(exchange.getConcatDim());
-    return wants(in == want, State::sharded(exchange.getSplitDim()),
-                 want.str());
+    State want =
+        State::sharded(exchange.getConcatDim(), exchange.getConcatLayout());
+    return wants(
+        in == want,
+        State::sharded(exchange.getSplitDim(), exchange.getSplitLayout()),
+        want.str());
   }
   return in.kind == State::Replicated ? in : State::varying(); // send_recv
+}
+
+/// A collective over another axis, which may begin or cease to split what the
+/// axis leaves of its dim. That it comes in the right order is seen on its own
+/// axis.
+static State transferOtherAxis(Operation *op, const State &in) {
+  State state = in;
+  auto axis = op->getAttrOfType<StringAttr>("axis");
+  if (in.kind != State::Sharded)
+    return state;
+  auto splits = [&](int64_t dim) {
+    if (in.isShardedIn(dim))
+      state.minor.push_back(axis);
+  };
+  auto joins = [&](int64_t dim) {
+    if (in.isShardedIn(dim) && !state.minor.empty() &&
+        state.minor.back() == axis)
+      state.minor.pop_back();
+  };
+  llvm::TypeSwitch<Operation *>(op)
+      .Case([&](AllGatherOp gather) { joins(gather.getDim()); })
+      .Case([&](BroadcastOp broadcast) { joins(broadcast.getDim()); })
+      .Case([&](ReduceScatterOp scatter) { splits(scatter.getDim()); })
+      .Case([&](AllToAllOp exchange) {
+        joins(exchange.getConcatDim());
+        splits(exchange.getSplitDim());
+      });
+  return state;
 }
 
 //===----------------------------------------------------------------------===//
@@ -346,8 +390,10 @@ Transfer check::transfer(Operation *op, ArrayRef<State> in, StringRef axis) {
   }
   if (llvm::all_of(in, [](State s) { return s.kind == State::Replicated; }))
     return State::replicated();
-  if (isCollective || isa<WaitOp>(op))
-    return in[0]; // over another axis
+  if (isCollective)
+    return transferOtherAxis(op, in[0]);
+  if (isa<WaitOp>(op))
+    return in[0];
   if (llvm::any_of(in, [](State s) { return s.kind == State::Partial; }))
     return transferPartial(op, in);
   const State &first = in[0];
@@ -366,19 +412,19 @@ Transfer check::transfer(Operation *op, ArrayRef<State> in, StringRef axis) {
           return Transfer(first);
         const auto *it = llvm::find(transpose.getPermutation(), first.dim);
         return Transfer(
-            State::sharded(it - transpose.getPermutation().begin()));
+            first.movedTo(it - transpose.getPermutation().begin()));
       })
       .Case([&](stablehlo::BroadcastInDimOp broadcast) {
         if (first.kind != State::Sharded)
           return Transfer(first);
         return Transfer(
-            State::sharded(broadcast.getBroadcastDimensions()[first.dim]));
+            first.movedTo(broadcast.getBroadcastDimensions()[first.dim]));
       })
       .Case([&](stablehlo::ReshapeOp reshape) {
         if (first.kind == State::LookedUp)
           return Transfer(first);
         return Transfer(first.kind == State::Sharded
-                            ? transferReshape(reshape, first.dim)
+                            ? transferReshape(reshape, first)
                             : first);
       })
       .Case<stablehlo::SliceOp, stablehlo::PadOp, stablehlo::DynamicSliceOp>(
@@ -431,8 +477,7 @@ Transfer check::transfer(Operation *op, ArrayRef<State> in, StringRef axis) {
             first.kind == State::Sharded &&
             llvm::is_contained(gather.getDimensionNumbers().getStartIndexMap(),
                                first.dim);
-        return Transfer(isLookup ? State{State::LookedUp, -1, CombineKind::Sum}
-                                 : State::varying());
+        return Transfer(isLookup ? State::lookedUp() : State::varying());
       })
       .Default([](Operation *) { return Transfer(State::varying()); });
 }

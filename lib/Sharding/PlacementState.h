@@ -24,7 +24,7 @@ namespace tsp::check {
 struct State {
   enum Kind {
     Replicated, ///< equal values
-    Sharded,    ///< consecutive parts of `dim`
+    Sharded,    ///< parts of `dim`, by `layout` and `minor`
     Partial,    ///< values that `combine` makes into the true one
     Varying,    ///< values that differ in a way that is not tracked
     LookedUp ///< rows of a sharded table: wrong where another rank has the row
@@ -32,14 +32,41 @@ struct State {
   Kind kind = Replicated;
   int64_t dim = -1;
   CombineKind combine = CombineKind::Sum;
+  Layout layout = Layout::Contiguous;
+  /// Axes that split what this one leaves of the dim, the minor one last.
+  llvm::SmallVector<mlir::StringAttr, 1> minor;
 
-  static State replicated() { return {}; }
-  static State sharded(int64_t dim) { return {Sharded, dim, CombineKind::Sum}; }
-  static State partial(CombineKind combine) { return {Partial, -1, combine}; }
-  static State varying() { return {Varying, -1, CombineKind::Sum}; }
+  static State ofKind(Kind kind) {
+    State state;
+    state.kind = kind;
+    return state;
+  }
+  static State replicated() { return State(); }
+  static State sharded(int64_t dim, Layout layout = Layout::Contiguous) {
+    State state = ofKind(Sharded);
+    state.dim = dim;
+    state.layout = layout;
+    return state;
+  }
+  static State partial(CombineKind combine) {
+    State state = ofKind(Partial);
+    state.combine = combine;
+    return state;
+  }
+  static State varying() { return ofKind(Varying); }
+  static State lookedUp() { return ofKind(LookedUp); }
+
+  bool isShardedIn(int64_t d) const { return kind == Sharded && dim == d; }
+  /// The same parts, now of dim `d`.
+  State movedTo(int64_t d) const {
+    State state = *this;
+    state.dim = d;
+    return state;
+  }
   bool operator==(const State &o) const {
     return kind == o.kind && dim == o.dim &&
-           (kind != Partial || combine == o.combine);
+           (kind != Partial || combine == o.combine) && layout == o.layout &&
+           minor == o.minor;
   }
   bool operator!=(const State &o) const { return !(*this == o); }
   std::string str() const;

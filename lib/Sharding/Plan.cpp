@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tsp/Sharding/Plan.h"
+#include "Reshard.h"
 #include "tsp/Dialect/StableHLO/IR/StableHLODialect.h"
 #include "tsp/Sharding/SdyPlacement.h"
 
@@ -59,17 +60,14 @@ int64_t Plan::bytes(RankedTensorType type, const Placement &placement) const {
 
 int64_t Plan::reshardBytes(RankedTensorType type, const Placement &from,
                            const Placement &to) const {
+  // The parts of a fold are streamed: they cost the same whatever is chosen.
+  Placement start = from;
+  for (auto [dim, goal] : llvm::zip(start.dims, to.dims))
+    if (goal.fold >= 0 && dim.isOnly(goal.fold))
+      dim = goal;
   int64_t total = 0;
-  for (auto [d, dim] : llvm::enumerate(from.dims)) {
-    if (dim.axis < 0 || dim == to.dims[d] || to.dims[d].fold == dim.axis)
-      continue;
-    int64_t ranks = mesh.getSizes()[dim.axis];
-    int64_t local = bytes(type, from);
-    // Moved to another dim: an all-to-all; else an all-gather.
-    total += to.usesAxis(dim.axis) && to.dims[d].axis != dim.axis
-                 ? local * (ranks - 1) / ranks
-                 : local * (ranks - 1);
-  }
+  for (const ReshardStep &step : planReshard(type, start, to, mesh))
+    total += step.bytesReceived(type, mesh);
   return total;
 }
 
@@ -93,7 +91,8 @@ int64_t Plan::weightPenalty(Value value, int axis, const Placement &to) const {
     return 0;
   constexpr int64_t kNever = int64_t(1) << 50;
   for (auto [d, dim] : llvm::enumerate(placement(value).dims))
-    if (dim.axis == axis && dim != to.dims[d] && to.dims[d].fold != axis)
+    if (dim.levelOf(axis) >= 0 && to.dims[d].levelOf(axis) < 0 &&
+        to.dims[d].fold != axis)
       switch (seeds.roleOf(value, d)) {
       case Role::Head:
       case Role::Ffn:
@@ -188,7 +187,7 @@ void Plan::planPlace(PlaceOp op) {
 void Plan::planManual(sdy::ManualComputationOp op) {
   auto plan = std::make_unique<OpPlan>();
   auto read = [&](sdy::TensorShardingAttr sharding, Value value) {
-    return *fromAttr(placementOfSharding(sharding, op.getLoc()), typeOf(value),
+    return *fromAttr(placementOfSharding(sharding, mesh, op.getLoc()), typeOf(value),
                      mesh, [&] { return op.emitError(); });
   };
   for (auto [operand, sharding] :
@@ -271,9 +270,7 @@ void Plan::planOp(Operation *op) {
   auto plan = std::make_unique<OpPlan>();
   plan->rule = cast<ShardingRuleOpInterface>(op).getShardingRule();
   plan->assignment.resize(plan->rule.factors.size());
-  for (int axis = 0; axis < (int)mesh.getSizes().size(); ++axis) {
-    if (mesh.getSizes()[axis] == 1)
-      continue;
+  for (int axis : axesByLevel(op)) {
     chooseFold(op, axis, *plan);
     chooseAxis(op, axis, *plan);
   }
@@ -285,23 +282,46 @@ void Plan::planOp(Operation *op) {
   // Partial results are combined at once, where wanted to a shard.
   for (auto [f, factor] : llvm::enumerate(plan->rule.factors)) {
     const DimShard &shard = plan->assignment[f];
-    if (factor.kind != FactorKind::Reduce || shard.axis < 0)
+    if (factor.kind != FactorKind::Reduce)
       continue;
-    PartialResult partial{shard.axis};
-    Value result = op->getResult(0);
-    for (auto [d, dim] : llvm::enumerate(plan->results[0].dims))
-      if (plan->rule.combine == CombineKind::Sum && partial.scatterDim < 0 &&
-          dim.isWhole() && !plan->results[0].usesAxis(shard.axis) &&
-          seeds.wantedAxis(result, d) == shard.axis) {
-        partial.scatterDim = d;
-        dim = {shard.axis, chunkOf(typeOf(result).getDimSize(d),
-                                   mesh.getSizes()[shard.axis])};
+    for (const AxisSplit &split : shard.axes) {
+      PartialResult partial{split.axis};
+      Value result = op->getResult(0);
+      for (auto [d, dim] : llvm::enumerate(plan->results[0].dims)) {
+        DimShard wanted = seeds.wantedShard(result, d);
+        size_t level = dim.axes.size();
+        if (plan->rule.combine == CombineKind::Sum && partial.scatterDim < 0 &&
+            dim.fold < 0 && !plan->results[0].usesAxis(split.axis) &&
+            wanted.levelOf(split.axis) == (int)level &&
+            prefixOf(wanted, level, mesh) == dim) {
+          partial.scatterDim = d;
+          dim = prefixOf(wanted, level + 1, mesh);
+        }
       }
-    plan->partial.push_back(partial);
+      plan->partial.push_back(partial);
+    }
   }
   for (auto [result, placement] : llvm::zip(op->getResults(), plan->results))
     placements[result] = placement;
   ops[op] = std::move(plan);
+}
+
+SmallVector<int> Plan::axesByLevel(Operation *op) const {
+  SmallVector<int> level(mesh.getSizes().size(), 0), axes;
+  auto note = [&](const DimShard &shard) {
+    for (auto [i, split] : llvm::enumerate(shard.axes))
+      level[split.axis] = std::max<int>(level[split.axis], i);
+  };
+  for (Value operand : op->getOperands())
+    if (!isRematerialized(operand))
+      llvm::for_each(placement(operand).dims, note);
+  for (Value result : op->getResults())
+    llvm::for_each(seeds.wantedPlacement(result).dims, note);
+  for (auto [axis, size] : llvm::enumerate(mesh.getSizes()))
+    if (size > 1)
+      axes.push_back(axis);
+  llvm::stable_sort(axes, [&](int a, int b) { return level[a] < level[b]; });
+  return axes;
 }
 
 /// A dim can be split only along its major factor: a minor one must be whole.
@@ -370,7 +390,7 @@ void Plan::chooseFold(Operation *op, int axis, OpPlan &plan) {
       if (isRematerialized(operand))
         continue;
       for (auto [d, dim] : llvm::enumerate(placements[operand].dims)) {
-        if (dim.axis != axis)
+        if (dim.levelOf(axis) < 0)
           continue;
         int f = rule.majorFactor(dims[d]);
         if (!seeds.isWeight(operand)) {
@@ -402,44 +422,52 @@ void Plan::chooseAxis(Operation *op, int axis, OpPlan &plan) {
   const ShardingRule &rule = plan.rule;
   int64_t ranks = mesh.getSizes()[axis];
 
-  // Candidates: a factor and its chunk; factor -1 leaves the axis unused.
+  // Candidates: a factor and how it is sharded down to this axis; factor -1
+  // leaves the axis unused.
   struct Candidate {
     int factor;
-    int64_t chunk;
+    DimShard shard;
     bool wanted;
   };
   SmallVector<Candidate> candidates;
-  auto offer = [&](int f, int64_t chunk, bool wanted) {
-    if (f < 0 || !plan.assignment[f].isWhole() ||
-        rule.factors[f].kind == FactorKind::Whole)
+  auto offer = [&](int f, const DimShard &full, bool wanted) {
+    int level = full.levelOf(axis);
+    if (f < 0 || level < 0 || rule.factors[f].kind == FactorKind::Whole ||
+        plan.assignment[f] != prefixOf(full, level, mesh))
       return;
-    if (rule.factors[f].evenOnly && chunk * ranks != rule.factors[f].size)
+    DimShard shard = prefixOf(full, level + 1, mesh);
+    if (rule.factors[f].evenOnly &&
+        shard.chunk * ranksOf(shard, mesh) != rule.factors[f].size)
       return;
     for (Candidate &known : candidates)
-      if (known.factor == f && known.chunk == chunk) {
+      if (known.factor == f && known.shard == shard) {
         known.wanted |= wanted;
         return;
       }
-    candidates.push_back({f, chunk, wanted});
+    candidates.push_back({f, shard, wanted});
   };
   for (auto [operand, dims] : llvm::zip(op->getOperands(), rule.operands)) {
     if (isRematerialized(operand))
       continue;
-    for (auto [d, dim] : llvm::enumerate(placements[operand].dims))
-      if (dim.axis == axis && dim.chunk % rule.minorSize(dims[d]) == 0)
-        offer(rule.majorFactor(dims[d]), dim.chunk / rule.minorSize(dims[d]),
-              false);
+    for (auto [d, dim] : llvm::enumerate(placements[operand].dims)) {
+      // In elements of the major factor, if its pieces are whole ones.
+      int64_t minor = rule.minorSize(dims[d]);
+      DimShard shard = dim;
+      shard.chunk /= minor;
+      if (dim.isSharded() && dim.pieceSize() % minor == 0)
+        offer(rule.majorFactor(dims[d]), shard, false);
+    }
   }
   for (auto [result, dims] : llvm::zip(op->getResults(), rule.results))
     for (auto [d, factors] : llvm::enumerate(dims))
-      if (seeds.wantedAxis(result, d) == axis) {
-        int f = rule.majorFactor(factors);
-        if (f >= 0)
-          offer(f, chunkOf(rule.factors[f].size, ranks), true);
-      }
+      if (int f = rule.majorFactor(factors); f >= 0)
+        offer(f,
+              splitOver(seeds.wantedShard(result, d).axes, rule.factors[f].size,
+                        mesh),
+              true);
   if (candidates.empty())
     return;
-  candidates.push_back({-1, 0, false});
+  candidates.push_back({-1, DimShard(), false});
 
   // An axis shards one dim of a value at most.
   auto isLegal = [&](const Assignment &assignment) {
@@ -450,7 +478,7 @@ void Plan::chooseAxis(Operation *op, int axis, OpPlan &plan) {
         Placement placement = placementOf(rule, dims, assignment);
         int uses = 0;
         for (const DimShard &dim : placement.dims)
-          uses += dim.axis == axis;
+          uses += dim.levelOf(axis) >= 0;
         if (uses > 1)
           return false;
       }
@@ -462,7 +490,7 @@ void Plan::chooseAxis(Operation *op, int axis, OpPlan &plan) {
     Assignment assignment = plan.assignment;
     int64_t cost = 0;
     if (candidate.factor >= 0) {
-      assignment[candidate.factor] = {axis, candidate.chunk};
+      assignment[candidate.factor] = candidate.shard;
       if (!isLegal(assignment))
         continue;
       FactorKind kind = rule.factors[candidate.factor].kind;
@@ -473,7 +501,7 @@ void Plan::chooseAxis(Operation *op, int axis, OpPlan &plan) {
         int64_t factor = 2;
         for (int64_t d = 0; d < (int64_t)result.dims.size(); ++d)
           if (kind == FactorKind::Reduce &&
-              seeds.wantedAxis(op->getResult(0), d) == axis)
+              seeds.wantedShard(op->getResult(0), d).levelOf(axis) >= 0)
             factor = 1;
         cost += factor * bytes(typeOf(op->getResult(0)), result) * (ranks - 1) /
                 ranks;
@@ -490,5 +518,5 @@ void Plan::chooseAxis(Operation *op, int axis, OpPlan &plan) {
     }
   }
   if (best->factor >= 0)
-    plan.assignment[best->factor] = {axis, best->chunk};
+    plan.assignment[best->factor] = best->shard;
 }

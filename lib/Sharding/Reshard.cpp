@@ -5,67 +5,117 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Reshard.h"
 #include "LocalOps.h"
-#include "Localize.h"
 
 using namespace mlir;
 using namespace tsp;
 
-/// `unit` attribute of a collective: 1 for an even split in elements.
-static int64_t unitOf(int64_t total, int64_t ranks, int64_t chunk) {
-  return chunk == chunkOf(total, ranks) ? 1 : chunk;
+int64_t ReshardStep::bytesReceived(RankedTensorType global,
+                                   MeshAttr mesh) const {
+  if (kind != Gather && kind != Exchange)
+    return 0;
+  int64_t ranks = mesh.getSizes()[split().axis];
+  int64_t held = localType(global, before).getNumElements() *
+                 llvm::divideCeil(global.getElementTypeBitWidth(), 8);
+  return kind == Gather ? held * (ranks - 1) : held * (ranks - 1) / ranks;
+}
+
+/// The dim that takes `axis` next on the way to `to`, or -1.
+static int64_t takerOf(int axis, const Placement &now, const Placement &to,
+                       MeshAttr mesh) {
+  for (auto [d, dims] : llvm::enumerate(llvm::zip(now.dims, to.dims))) {
+    auto &[has, gets] = dims;
+    size_t level = has.axes.size();
+    if (has.fold < 0 && gets.axes.size() > level &&
+        gets.axes[level].axis == axis && prefixOf(gets, level, mesh) == has)
+      return d;
+  }
+  return -1;
+}
+
+SmallVector<ReshardStep> tsp::planReshard(RankedTensorType global,
+                                          const Placement &from,
+                                          const Placement &to, MeshAttr mesh) {
+  SmallVector<ReshardStep> steps;
+  Placement now = from;
+  auto move = [&](ReshardStep::Kind kind, int64_t dim, const Placement &after,
+                  int64_t target = -1) {
+    steps.push_back({kind, dim, target, now, after});
+    now = after;
+  };
+  for (int64_t d = 0; d < global.getRank(); ++d) {
+    size_t stays = commonLevels(now.dims[d], to.dims[d], mesh);
+    while (now.dims[d].axes.size() > stays) {
+      int axis = now.dims[d].axes.back().axis;
+      Placement after = now;
+      after.dims[d] = prefixOf(now.dims[d], now.dims[d].axes.size() - 1, mesh);
+      int64_t target = takerOf(axis, now, to, mesh);
+      if (target < 0) {
+        move(ReshardStep::Gather, d, after);
+        continue;
+      }
+      size_t level = now.dims[target].axes.size() + 1;
+      after.dims[target] = prefixOf(to.dims[target], level, mesh);
+      move(ReshardStep::Exchange, d, after, target);
+    }
+  }
+  for (int64_t d = 0; d < global.getRank(); ++d) {
+    if (now.dims[d].isWhole() && to.dims[d].fold >= 0) {
+      Placement after = now;
+      after.dims[d] = to.dims[d];
+      move(ReshardStep::Part, d, after);
+    }
+    while (now.dims[d].axes.size() < to.dims[d].axes.size()) {
+      Placement after = now;
+      after.dims[d] =
+          prefixOf(to.dims[d], now.dims[d].axes.size() + 1, mesh);
+      move(ReshardStep::Slice, d, after);
+    }
+  }
+  assert(now == to && "each placement can be had from any other");
+  return steps;
 }
 
 Value tsp::reshard(OpBuilder &builder, Location loc, Value value,
                    RankedTensorType global, const Placement &from,
                    const Placement &to, MeshAttr mesh, Value part) {
-  Placement now = from;
-  for (int64_t d = 0; d < global.getRank(); ++d) {
-    DimShard shard = now.dims[d];
-    if (shard.axis < 0 || shard == to.dims[d])
-      continue;
-    StringAttr axis = mesh.getAxes()[shard.axis];
-    int64_t ranks = mesh.getSizes()[shard.axis], total = global.getDimSize(d);
-    // To another dim, which is whole now: all-to-all.
-    int64_t target = -1;
-    for (int64_t e = 0; e < global.getRank(); ++e)
-      if (e != d && to.dims[e].axis == shard.axis && now.dims[e].isWhole())
-        target = e;
-    now.dims[d] = DimShard();
-    if (target >= 0) {
-      now.dims[target] = to.dims[target];
-      int64_t size = global.getDimSize(target);
-      value = AllToAllOp::create(builder, loc, localType(global, now), value,
-                                 axis, target, size,
-                                 unitOf(size, ranks, to.dims[target].chunk), d,
-                                 total, unitOf(total, ranks, shard.chunk));
-      continue;
-    }
-    value = AllGatherOp::create(
-        builder, loc, localType(global, now), value, axis, d, total,
-        unitOf(total, ranks, shard.chunk), Layout::Contiguous);
-  }
-  for (int64_t d = 0; d < global.getRank(); ++d) {
-    DimShard shard = to.dims[d];
-    if (!now.dims[d].isWhole() || shard.isWhole())
-      continue;
-    int64_t total = global.getDimSize(d);
-    if (shard.fold >= 0) {
-      int64_t size = total / shard.steps;
+  for (const ReshardStep &step : planReshard(global, from, to, mesh)) {
+    int64_t d = step.dim;
+    RankedTensorType before = localType(global, step.before),
+                     after = localType(global, step.after);
+    if (step.kind == ReshardStep::Part) {
+      int64_t size = after.getDimSize(d);
       value = sliceAt(builder, loc, value, d,
                       multiplyI32(builder, loc, part, size), size);
-    } else {
-      int64_t ranks = mesh.getSizes()[shard.axis];
-      value =
-          padWithZeros(builder, loc, value, d, 0, ranks * shard.chunk - total);
-      Value index = AxisIndexOp::create(builder, loc, scalarI32Type(builder),
-                                        mesh.getAxes()[shard.axis]);
-      value =
-          sliceAt(builder, loc, value, d,
-                  multiplyI32(builder, loc, index, shard.chunk), shard.chunk);
+      continue;
     }
-    now.dims[d] = shard;
+    AxisSplit split = step.split();
+    StringAttr axis = mesh.getAxes()[split.axis];
+    if (step.kind == ReshardStep::Slice) {
+      DimShard own;
+      own.axes = {split};
+      own.chunk = after.getDimSize(d);
+      value = padWithZeros(builder, loc, value, d, 0,
+                           own.chunk * ranksOf(own, mesh) -
+                               before.getDimSize(d));
+      value = slicePieces(builder, loc, value, d,
+                          piecesOf(builder, loc, own, mesh));
+      continue;
+    }
+    int64_t whole = after.getDimSize(d);
+    int64_t unit = unitOf(whole, before.getDimSize(d), split, mesh);
+    if (step.kind == ReshardStep::Gather) {
+      value = AllGatherOp::create(builder, loc, after, value, axis, d, whole,
+                                  unit, split.layout);
+    } else {
+      int64_t target = step.target, size = before.getDimSize(target);
+      AxisSplit gets = step.after.dims[target].axes.back();
+      value = AllToAllOp::create(
+          builder, loc, after, value, axis, target, size,
+          unitOf(size, after.getDimSize(target), gets, mesh), d, whole, unit,
+          gets.layout, split.layout);
+    }
   }
-  assert(value.getType() == localType(global, to));
   return value;
 }

@@ -18,16 +18,19 @@ namespace {
 // Numbers of the factors of tsp.sdpa.
 enum { Batch, Queries, KvHeads, Group, Keys, HeadSize, ValueSize };
 
-/// Partial attentions over shards of the keys, merged by log-sum-exp over
-/// axis `axis`: with m = max over ranks of lse and w = exp(lse - m),
+/// Partial attentions over shards of the keys, merged by log-sum-exp over the
+/// ranks of `shard`: with m = max over ranks of lse and w = exp(lse - m),
 /// o = sum w o / sum w, lse = m + log sum w. Rows that see no key on any rank
 /// get w = 1, which gives the mean of equal shards' means (and NaN or 0 of
 /// `nan` and `zero` rows).
 SmallVector<Value> mergePartials(OpBuilder &b, Location loc, Value o, Value lse,
-                                 StringAttr axis) {
+                                 const DimShard &shard, MeshAttr mesh) {
   RankedTensorType full = typeOf(o), type = typeOf(lse);
   auto reduce = [&](Value value, CombineKind kind) -> Value {
-    return tsp::AllReduceOp::create(b, loc, value.getType(), value, axis, kind);
+    for (const AxisSplit &split : shard.axes)
+      value = tsp::AllReduceOp::create(b, loc, value.getType(), value,
+                                       mesh.getAxes()[split.axis], kind);
+    return value;
   };
   Value m = reduce(lse, CombineKind::Max);
   Value finite = CompareOp::create(
@@ -113,7 +116,7 @@ struct SdpaRule : RuleModel<SdpaRule, SdpaOp> {
     if (keys.isWhole())
       return results;
     return mergePartials(context.builder, op->getLoc(), (*results)[0],
-                         (*results)[1], context.mesh.getAxes()[keys.axis]);
+                         (*results)[1], keys, context.mesh);
   }
 };
 

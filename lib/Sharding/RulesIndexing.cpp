@@ -90,17 +90,17 @@ struct GatherRule : RuleModel<GatherRule, GatherOp> {
     Value found;
     for (auto [component, d] : llvm::enumerate(dims.getStartIndexMap())) {
       int f = context.rule.majorFactor(context.rule.operands[0][d]);
-      Value offset = context.offsetOf(loc, f);
-      if (!offset)
+      Pieces pieces = context.piecesOf(loc, f);
+      if (pieces.isWhole())
         continue;
       int64_t size = context.rule.factors[f].size;
       ArrayRef<int64_t> shape = typeOf(operands[1]).getShape();
-      Value index = subtract(b, loc, clampedI32(b, loc, operands[1], size - 1),
-                             broadcastScalar(b, loc, offset, shape));
+      Value index = localIndex(b, loc, clampedI32(b, loc, operands[1], size - 1),
+                               pieces);
       int64_t vectorDim = dims.getIndexVectorDim();
       Value component_ = index;
       if (vectorDim < (int64_t)shape.size() && shape[vectorDim] > 1) {
-        Value isComponent = inRange(b, loc, shape, vectorDim, nullptr,
+        Value isComponent = inRange(b, loc, shape, vectorDim, Pieces(),
                                     component, component + 1);
         auto type = RankedTensorType::get(shape, b.getI32Type());
         Value rest = ConvertOp::create(b, loc, type, operands[1]);
@@ -264,12 +264,12 @@ struct DynamicUpdateSliceRule
     int64_t total = context.rule.factors[f].size,
             n = typeOf(part).getDimSize(dim);
     int64_t chunk = typeOf(old).getDimSize(dim);
-    Value place =
-        subtract(b, loc, clampedI32(b, loc, operands[2 + dim], total - n),
-                 context.offsetOf(loc, f));
+    Pieces pieces = context.piecesOf(loc, f);
+    Value start = clampedI32(b, loc, operands[2 + dim], total - n);
     auto i32 = scalarI32Type(b);
     if (n == 1) {
       // One element: the rank rewrites it, or what is there when it is not its.
+      Value place = localIndex(b, loc, start, pieces);
       Value at = ClampOp::create(b, loc, i32, constantI32(b, loc, 0), place,
                                  constantI32(b, loc, chunk - 1));
       SmallVector<Value> starts;
@@ -289,12 +289,17 @@ struct DynamicUpdateSliceRule
                  part, present);
       llvm::copy(starts, operands.begin() + 2);
     } else {
-      // A window of the update, padded so that any overlap can be cut out.
-      Value padded = padWithZeros(b, loc, part, dim, chunk, chunk);
-      Value from = subtract(b, loc, constantI32(b, loc, chunk), place);
-      Value window = sliceAt(b, loc, padded, dim, from, chunk);
+      // The pieces' windows of the update, which is padded so that any overlap
+      // can be cut out.
+      for (Value &offset : pieces.offsets)
+        offset = subtract(b, loc, offset, start);
+      Pieces windows = pieces;
+      for (Value &offset : windows.offsets)
+        offset = add(b, loc, offset, constantI32(b, loc, pieces.size));
+      Value padded =
+          padWithZeros(b, loc, part, dim, pieces.size, pieces.size);
+      Value window = slicePieces(b, loc, padded, dim, windows);
       SmallVector<int64_t> shape(typeOf(window).getShape());
-      Value minus = subtract(b, loc, constantI32(b, loc, 0), place);
       Value present = old;
       if (shape != typeOf(old).getShape()) {
         SmallVector<Value> starts;
@@ -307,7 +312,7 @@ struct DynamicUpdateSliceRule
         present = DynamicSliceOp::create(b, loc, window.getType(), old, starts,
                                          b.getDenseI64ArrayAttr(shape));
       }
-      part = select(b, loc, inRange(b, loc, shape, dim, minus, 0, n), window,
+      part = select(b, loc, inRange(b, loc, shape, dim, pieces, 0, n), window,
                     present);
       auto type = typeOf(operands[2 + dim]);
       operands[2 + dim] = splat(b, loc, type, 0);

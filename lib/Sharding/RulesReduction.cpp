@@ -19,13 +19,12 @@ static Value maskPadding(LocalContext &context, Location loc, Value value,
                          int64_t dim, int f, Value identity) {
   const DimShard &shard = context.assignment[f];
   int64_t size = context.rule.factors[f].size;
-  if (shard.axis < 0 ||
-      shard.chunk * context.mesh.getSizes()[shard.axis] == size)
+  if (!shard.isSharded() || shard.chunk * ranksOf(shard, context.mesh) == size)
     return value;
   ArrayRef<int64_t> shape = typeOf(value).getShape();
   int64_t scale = shape[dim] / shard.chunk;
   Value valid = isBelow(context.builder, loc, shape, dim,
-                        context.offsetOf(loc, f, scale), size * scale);
+                        context.piecesOf(loc, f, scale), size * scale);
   return select(context.builder, loc, valid, value,
                 broadcastScalar(context.builder, loc, identity, shape));
 }

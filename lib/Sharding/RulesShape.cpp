@@ -210,7 +210,7 @@ struct ReduceWindowRule : RuleModel<ReduceWindowRule, ReduceWindowOp> {
   }
 };
 
-/// The true index: a rank's (or part's) first index is added.
+/// The true index: where the elements that a rank (or part) holds lie.
 struct IotaRule : RuleModel<IotaRule, IotaOp> {
   ShardingRule getShardingRule(Operation *op) const {
     ShardingRule rule;
@@ -221,18 +221,16 @@ struct IotaRule : RuleModel<IotaRule, IotaOp> {
   FailureOr<SmallVector<Value>> localize(Operation *op,
                                          LocalContext &context) const {
     int64_t dim = cast<IotaOp>(op).getIotaDimension();
-    auto results = localizeByClone(op, context);
-    Value offset = context.offsetOf(op->getLoc(), dim);
-    if (!offset)
-      return results;
+    OpBuilder &b = context.builder;
+    Pieces pieces = context.piecesOf(op->getLoc(), dim);
+    if (pieces.isWhole())
+      return localizeByClone(op, context);
     RankedTensorType type = context.resultTypes[0];
-    Value typed = ConvertOp::create(
-        context.builder, op->getLoc(),
-        RankedTensorType::get({}, type.getElementType()), offset);
-    (*results)[0] = add(
-        context.builder, op->getLoc(), (*results)[0],
-        broadcastScalar(context.builder, op->getLoc(), typed, type.getShape()));
-    return results;
+    // Exact in i32, and rounded to the type once.
+    Value index = indexAlong(b, op->getLoc(), type.getShape(), dim, pieces);
+    if (index.getType() != type)
+      index = ConvertOp::create(b, op->getLoc(), type, index);
+    return SmallVector<Value>{index};
   }
 };
 

@@ -42,16 +42,16 @@ Placement tsp::placementOf(const ShardingRule &rule,
   return placement;
 }
 
-Value LocalContext::offsetOf(Location loc, int f, int64_t scale) {
+Pieces LocalContext::piecesOf(Location loc, int f, int64_t scale) {
   if (f < 0 || assignment[f].isWhole())
-    return nullptr;
-  const DimShard &shard = assignment[f];
-  if (shard.fold >= 0)
-    return multiplyI32(builder, loc, part,
-                       rule.factors[f].size / shard.steps * scale);
-  Value index = AxisIndexOp::create(builder, loc, scalarI32Type(builder),
-                                    mesh.getAxes()[shard.axis]);
-  return multiplyI32(builder, loc, index, shard.chunk * scale);
+    return {};
+  DimShard shard = assignment[f];
+  if (shard.fold >= 0) {
+    int64_t size = rule.factors[f].size / shard.steps * scale;
+    return {size, {multiplyI32(builder, loc, part, size)}};
+  }
+  shard.chunk *= scale;
+  return tsp::piecesOf(builder, loc, shard, mesh);
 }
 
 FailureOr<SmallVector<Value>> tsp::localizeByClone(Operation *op,

@@ -39,21 +39,38 @@ tsp::parseStrategy(StringRef text, MeshAttr mesh,
   text.split(parts, ',', -1, /*KeepEmpty=*/false);
   llvm::SmallDenseSet<int> used;
   for (StringRef part : parts) {
-    auto [name, axisName] = part.trim().split('@');
-    if (name == "none")
+    auto [head, axisName] = part.trim().split('@');
+    auto [name, rest] = head.split('(');
+    if (head == "none")
       continue;
     StrategyItem item{};
     if (name == "tp")
       item.kind = StrategyItem::TP;
     else if (name == "tsp")
       item.kind = StrategyItem::TSP;
+    else if (name == "sp_gather")
+      item.kind = StrategyItem::SpGather;
     else if (name == "data")
       item.kind = StrategyItem::Data;
     else
       return emitError()
              << "unknown strategy '" << name
-             << "'; known are none, tp, tsp and data, each with @AXIS, "
-                "joined by commas (data@d,tsp@t)";
+             << "'; known are none, tp, tsp, sp_gather and data, each with "
+                "@AXIS, joined by commas (data@d,tsp@t)";
+    if (name != head) {
+      StringRef text = rest;
+      std::optional<Layout> layout;
+      if (text.consume_back(")"))
+        layout = symbolizeLayout(text);
+      if (!layout)
+        return emitError() << "strategy '" << part << "' has the layout '("
+                           << rest << "'; known are (contiguous) and (zigzag)";
+      if (item.kind != StrategyItem::TSP && item.kind != StrategyItem::SpGather)
+        return emitError() << "strategy '" << name
+                           << "' shards no tokens, so it takes no layout; tsp "
+                              "and sp_gather do";
+      item.layout = *layout;
+    }
     if (axisName.empty()) {
       SmallVector<int> large;
       for (auto [i, size] : llvm::enumerate(mesh.getSizes()))
@@ -82,6 +99,17 @@ tsp::parseStrategy(StringRef text, MeshAttr mesh,
     if (!used.insert(item.axis).second)
       return emitError() << "mesh axis " << mesh.getAxes()[item.axis]
                          << " is used by two strategies";
+    for (const StrategyItem &other : items)
+      if (other.kind == item.kind &&
+          (item.kind == StrategyItem::TP || item.kind == StrategyItem::TSP))
+        return emitError() << "strategy '" << name << "' is given for axes "
+                           << mesh.getAxes()[other.axis] << " and "
+                           << mesh.getAxes()[item.axis]
+                           << "; weights are sharded over one axis only: give "
+                              "the mesh one axis of "
+                           << mesh.getSizes()[other.axis] *
+                                  mesh.getSizes()[item.axis]
+                           << " ranks, or use sp_gather for one of them";
     if (mesh.getSizes()[item.axis] > 1)
       items.push_back(item);
   }
@@ -113,38 +141,54 @@ LogicalResult Seeds::readArguments(func::FuncOp func) {
                               [&] { return mlir::emitError(arg.getLoc()); });
     if (failed(placement))
       return failure();
+    for (auto [d, dim] : llvm::enumerate(placement->dims))
+      if (isWeight(arg) && isFoldable(arg, d, foldAxis) &&
+          dim.levelOf(foldAxis) >= 0 && !dim.isOnly(foldAxis))
+        return mlir::emitError(arg.getLoc())
+               << "dim " << d << " (" << roleName(roleOf(arg, d)) << ", "
+               << typeOf(arg).getDimSize(d) << " elements) is placed as "
+               << attr << ", but the strategy folds it over axis "
+               << mesh.getAxes()[foldAxis]
+               << ", which must be the only one of the dim, in contiguous "
+                  "chunks; leave its placement to the strategy";
     arguments[arg.getArgNumber()] = *placement;
   }
   return success();
 }
 
-int Seeds::wantedAxis(Value value, int64_t dim) {
-  int axis = -1;
+DimShard Seeds::wantedShard(Value value, int64_t dim) {
   Role role = roleOf(value, dim);
+  ArrayRef<AxisSplit> axes;
   if (role == Role::Token)
-    axis = tokenAxis;
+    axes = tokenAxes;
   else if (role == Role::Batch)
-    axis = batchAxis;
+    axes = batchAxes;
   // Fewer elements than ranks: whole, as in decoding.
-  int64_t size = cast<RankedTensorType>(value.getType()).getDimSize(dim);
-  return axis >= 0 && size >= mesh.getSizes()[axis] ? axis : -1;
+  int64_t size = typeOf(value).getDimSize(dim);
+  DimShard shard = splitOver(axes, size, mesh);
+  return size >= ranksOf(shard, mesh) ? shard : DimShard();
 }
 
 Placement Seeds::wantedPlacement(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  Placement placement(type.getRank());
+  Placement placement(typeOf(value).getRank());
   for (auto [d, dim] : llvm::enumerate(placement.dims)) {
-    int axis = wantedAxis(value, d);
-    if (axis >= 0 && !placement.usesAxis(axis))
-      dim = {axis, chunkOf(type.getDimSize(d), mesh.getSizes()[axis])};
+    DimShard wanted = wantedShard(value, d);
+    if (llvm::none_of(wanted.axes, [&](const AxisSplit &split) {
+          return placement.usesAxis(split.axis);
+        }))
+      dim = wanted;
   }
   return placement;
 }
 
-int64_t Seeds::foldSteps(Value value, int64_t dim, int axis) {
+bool Seeds::isFoldable(Value value, int64_t dim, int axis) {
   Role role = roleOf(value, dim);
-  if (axis != foldAxis ||
-      (role != Role::Head && role != Role::Ffn && role != Role::Vocab))
+  return axis >= 0 && axis == foldAxis &&
+         (role == Role::Head || role == Role::Ffn || role == Role::Vocab);
+}
+
+int64_t Seeds::foldSteps(Value value, int64_t dim, int axis) {
+  if (!isFoldable(value, dim, axis))
     return 0;
   return stepsOf(classes.size(classes.majorClass(value, dim)),
                  mesh.getSizes()[axis]);
@@ -287,9 +331,11 @@ void Seeds::placeArguments(func::FuncOp func, ArrayRef<StrategyItem> items) {
     if (item.kind == StrategyItem::TP)
       unitAxis = item.axis;
     else if (item.kind == StrategyItem::TSP)
-      tokenAxis = foldAxis = item.axis;
-    else
-      batchAxis = item.axis;
+      foldAxis = item.axis;
+    if (item.kind == StrategyItem::Data)
+      batchAxes.push_back({item.axis});
+    else if (item.kind != StrategyItem::TP)
+      tokenAxes.push_back({item.axis, item.layout});
   }
   for (BlockArgument arg : func.getArguments()) {
     auto type = cast<RankedTensorType>(arg.getType());
@@ -320,8 +366,8 @@ void Seeds::placeArguments(func::FuncOp func, ArrayRef<StrategyItem> items) {
           chosen = -1;
       }
       if (chosen >= 0)
-        placement.dims[chosen] = {
-            axis, chunkOf(type.getDimSize(chosen), ranks, unit)};
+        placement.dims[chosen] = splitOver(
+            AxisSplit{axis}, type.getDimSize(chosen), mesh, unit);
     }
     arguments.push_back(placement);
   }

@@ -210,7 +210,7 @@ func.func @ranks_do_not_agree(%x: tensor<8x6xf32> {tsp.placement = #rows}) -> (t
 #columns = #tsp.placement<[#tsp.dim<[]>, #tsp.dim<["t"]>]>
 module attributes {tsp.mesh = #tsp.mesh<["t"] sizes [4]>} {
 func.func @fold_of_a_replica(%x: tensor<2x6xf32> {tsp.placement = #rows}, %w: tensor<6x3xf32> {tsp.placement = #whole}) -> (tensor<2x6xf32> {tsp.placement = #rows}) {
-  // expected-error@+1 {{'tsp.fold' op (along mesh axis "t") expected part 0 to be sharded, found it equal on all ranks}}
+  // expected-error@+1 {{'tsp.fold' op (along mesh axis "t") expected part 0 to be sharded in contiguous chunks, found it equal on all ranks}}
   %y = tsp.fold(%w) attributes {axis = "t", steps = 4 : i64, part_dims = array<i64: 1>, part_sizes = array<i64: 3>,
       part_starts = array<i64: 0>, part_totals = array<i64: 12>, combines = [#tsp.combine<sum>]} : (tensor<6x3xf32>) -> tensor<2x6xf32> {
   ^bb0(%g: tensor<i32>, %a: tensor<6x3xf32>):

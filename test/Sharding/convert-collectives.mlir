@@ -45,7 +45,7 @@ func.func @rank() -> tensor<ui32> {
 
 module attributes {tsp.mesh = #tsp.mesh<["t"] sizes [4]>} {
 func.func @odd_groups(%x: tensor<2xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{expected groups of one mesh axis of #tsp.mesh<["t"] sizes[4]>, found dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>; write one collective an axis, or give the mesh one axis of that size}}
+  // expected-error @+1 {{expected groups along axes of #tsp.mesh<["t"] sizes[4]>, found dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>; write one collective an axis, or give the mesh one axis of that size}}
   %0 = "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>}> : (tensor<2xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }

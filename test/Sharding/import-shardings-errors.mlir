@@ -7,16 +7,20 @@ sdy.mesh @mesh = <["t"=4]>
 
 // -----
 
-sdy.mesh @mesh = <["d"=2, "t"=4]>
-// expected-error @+1 {{dim 0 of 'tensor<8xf32>' is sharded over 2 axes; only one axis a dim is supported: reshape the mesh so that one axis has the product of their sizes}}
-func.func public @two_axes(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"d", "t"}]>}) -> tensor<8xf32> {
-  return %x : tensor<8xf32>
+// expected-error @+1 {{the program uses axis "t" of 24 ranks in parts that end at 2 and 3, which do not divide each other; split the axis in the mesh of the program}}
+module {
+sdy.mesh @mesh = <["t"=24]>
+func.func public @parts_that_overlap(%x: tensor<24xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"t":(1)2}]>}, %y: tensor<24xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"t":(1)3}]>}) -> tensor<24xf32> {
+  return %x : tensor<24xf32>
+}
 }
 
 // -----
 
-sdy.mesh @mesh = <["t"=4]>
-// expected-error @+1 {{dim 0 is sharded over a part of axis 't'; only whole axes are supported: split the axis in the mesh}}
-func.func public @part_of_axis(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"t":(1)2}]>}) -> tensor<8xf32> {
+// expected-error @+1 {{the program uses parts of axis "t", one of which would be called "t.1" as another axis of the mesh; rename that one}}
+module {
+sdy.mesh @mesh = <["t"=4, "t.1"=2]>
+func.func public @name_is_taken(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"t":(1)2}]>}) -> tensor<8xf32> {
   return %x : tensor<8xf32>
+}
 }

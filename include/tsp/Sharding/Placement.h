@@ -12,10 +12,23 @@
 
 namespace tsp {
 
-/// How one dim is split. At most one of `axis` and `fold` is set.
+/// A mesh axis that splits a dim, and which chunks a rank on it holds.
+struct AxisSplit {
+  int axis;
+  Layout layout = Layout::Contiguous;
+
+  /// Chunks of a rank.
+  int64_t chunks() const { return layout == Layout::Zigzag ? 2 : 1; }
+  bool operator==(const AxisSplit &o) const {
+    return axis == o.axis && layout == o.layout;
+  }
+};
+
+/// How one dim is split: over mesh axes, each splitting what the ones before it
+/// leave, or by a fold; never both.
 struct DimShard {
-  /// Mesh axis that shards the dim; -1 when no axis does.
-  int axis = -1;
+  /// Major to minor; empty when no axis shards the dim.
+  llvm::SmallVector<AxisSplit, 2> axes;
   /// Elements of the dim that a rank holds (its local size) when sharded.
   int64_t chunk = 0;
   /// Mesh axis over which the dim is folded: inside the fold's body a value
@@ -23,13 +36,50 @@ struct DimShard {
   int fold = -1;
   int64_t steps = 0;
 
-  bool isWhole() const { return axis < 0 && fold < 0; }
+  bool isSharded() const { return !axes.empty(); }
+  bool isWhole() const { return axes.empty() && fold < 0; }
+  /// Place of the axis among those that shard the dim, or -1.
+  int levelOf(int axis) const {
+    for (auto [i, split] : llvm::enumerate(axes))
+      if (split.axis == axis)
+        return i;
+    return -1;
+  }
+  /// Whether this axis alone shards the dim, in contiguous chunks.
+  bool isOnly(int axis) const {
+    return axes.size() == 1 && axes[0] == AxisSplit{axis};
+  }
+  /// What a rank holds consists of this many pieces of equal size, each of
+  /// consecutive elements.
+  int64_t pieces() const {
+    int64_t count = 1;
+    for (const AxisSplit &split : axes)
+      count *= split.chunks();
+    return count;
+  }
+  int64_t pieceSize() const { return chunk / pieces(); }
   bool operator==(const DimShard &o) const {
-    return axis == o.axis && chunk == o.chunk && fold == o.fold &&
+    return axes == o.axes && chunk == o.chunk && fold == o.fold &&
            steps == o.steps;
   }
   bool operator!=(const DimShard &o) const { return !(*this == o); }
 };
+
+/// Number of ranks among which the dim is split.
+int64_t ranksOf(const DimShard &shard, MeshAttr mesh);
+/// `total` elements split over `axes`, in pieces of a multiple of `unit`.
+DimShard splitOver(llvm::ArrayRef<AxisSplit> axes, int64_t total, MeshAttr mesh,
+                   int64_t unit = 1);
+/// The first `count` axes of a shard alone.
+DimShard prefixOf(const DimShard &shard, size_t count, MeshAttr mesh);
+/// Elements of a dim of `total` elements that a rank (or a part) holds.
+int64_t localSize(const DimShard &shard, int64_t total);
+/// How many axes two shards have in common, from the major one on.
+size_t commonLevels(const DimShard &a, const DimShard &b, MeshAttr mesh);
+/// `unit` of a collective that splits `total` elements over one axis so that a
+/// rank holds `chunk`: 1 when that is the even split.
+int64_t unitOf(int64_t total, int64_t chunk, const AxisSplit &split,
+               MeshAttr mesh);
 
 /// The placement of a value: a DimShard a dim. Partial sums never live on a
 /// value: the op that makes them combines them.
@@ -42,8 +92,8 @@ struct Placement {
   bool operator!=(const Placement &o) const { return !(*this == o); }
 
   bool usesAxis(int axis) const {
-    return llvm::any_of(dims,
-                        [&](const DimShard &d) { return d.axis == axis; });
+    return llvm::any_of(
+        dims, [&](const DimShard &d) { return d.levelOf(axis) >= 0; });
   }
   /// The dim that is folded over any axis, or -1.
   int foldedDim() const {
@@ -61,9 +111,6 @@ inline mlir::RankedTensorType typeOf(mlir::Value value) {
   return mlir::cast<mlir::RankedTensorType>(value.getType());
 }
 
-/// Even chunk of `total` elements over `ranks` in multiples of `unit`.
-int64_t chunkOf(int64_t total, int64_t ranks, int64_t unit = 1);
-
 /// The type of the part that a rank holds (under `fold`: of one step).
 mlir::RankedTensorType localType(mlir::RankedTensorType global,
                                  const Placement &placement);
@@ -72,7 +119,7 @@ PlacementAttr toAttr(const Placement &placement, mlir::RankedTensorType global,
                      MeshAttr mesh);
 
 /// The placement that `attr` says of a value of type `global`; reports an axis
-/// that the mesh lacks, a wrong rank, or several axes on one dim.
+/// that the mesh lacks or a wrong rank. Axes of size 1 are left out.
 mlir::FailureOr<Placement>
 fromAttr(PlacementAttr attr, mlir::RankedTensorType global, MeshAttr mesh,
          llvm::function_ref<mlir::InFlightDiagnostic()> emitError);

@@ -77,6 +77,9 @@ private:
   void planPlace(PlaceOp op);
   void planManual(sdy::ManualComputationOp op);
   void planReturn(mlir::Operation *op);
+  /// Mesh axes of a size over 1 in the order in which they are to be chosen: an
+  /// axis that splits what another one leaves comes after it.
+  llvm::SmallVector<int> axesByLevel(mlir::Operation *op) const;
   /// Chooses what mesh axis `axis` does in the op.
   void chooseAxis(mlir::Operation *op, int axis, OpPlan &plan);
   void chooseFold(mlir::Operation *op, int axis, OpPlan &plan);

@@ -14,9 +14,10 @@
 namespace tsp {
 
 /// The placement that a sharding of Shardy says; null after an error was
-/// reported at `loc` (parts of axes and unreduced axes are not supported).
+/// reported at `loc` (unreduced axes are not supported). `mesh` has axes for the
+/// parts of axes that the program uses.
 PlacementAttr placementOfSharding(sdy::TensorShardingAttr sharding,
-                                  mlir::Location loc);
+                                  MeshAttr mesh, mlir::Location loc);
 
 } // namespace tsp
 

@@ -66,6 +66,16 @@ Placement placementOf(const ShardingRule &rule,
                       const ShardingRule::ValueFactors &value,
                       const Assignment &assignment);
 
+/// Where the elements of a local dim lie in the whole one: in pieces of equal
+/// size, each of consecutive elements. Without offsets the dim is whole.
+struct Pieces {
+  int64_t size = 0;
+  /// Index of the first element of each, as tensor<i32>.
+  llvm::SmallVector<mlir::Value, 2> offsets;
+
+  bool isWhole() const { return offsets.empty(); }
+};
+
 /// What an op needs to build its local form.
 struct LocalContext {
   mlir::OpBuilder &builder;
@@ -88,9 +98,9 @@ struct LocalContext {
             others,  resultTypes, part, zeroPadded};
   }
 
-  /// First element of this rank's (or part's) interval of factor `f`, times
-  /// `scale`, as tensor<i32>; null when the factor is whole.
-  mlir::Value offsetOf(mlir::Location loc, int f, int64_t scale = 1);
+  /// What this rank (or part) holds of factor `f`, each of whose elements
+  /// stands for `scale` elements.
+  Pieces piecesOf(mlir::Location loc, int f, int64_t scale = 1);
 };
 
 /// Local form of an op: a clone on local operands with local result types.

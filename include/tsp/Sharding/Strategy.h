@@ -20,13 +20,18 @@ llvm::StringRef roleName(Role role);
 struct StrategyItem {
   /// `tp`: heads, FFN columns and vocabulary sharded, in whole units.
   /// `tsp`: tokens sharded; heads, FFN columns and vocabulary stored sharded
-  /// and folded. `data`: the batch sharded.
-  enum Kind { TP, TSP, Data } kind;
+  /// and folded. `sp_gather`: tokens sharded, weights whole. `data`: the batch
+  /// sharded.
+  enum Kind { TP, TSP, SpGather, Data } kind;
   int axis;
+  /// How tokens are laid out.
+  Layout layout = Layout::Contiguous;
 };
 
-/// Reads `none`, `tp`, `tsp@t`, `data@d,tsp@t`, ...; without `@` the only mesh
-/// axis of a size over 1 is meant. Reports what is wrong and what is known.
+/// Reads `none`, `tp`, `tsp@t`, `tsp(zigzag)@t`, `data@d,tsp@t`, ...; without `@`
+/// the only mesh axis of a size over 1 is meant. Several items that shard the
+/// same dims nest, the first being the major one. Reports what is wrong and what
+/// is known.
 mlir::FailureOr<llvm::SmallVector<StrategyItem>>
 parseStrategy(llvm::StringRef text, MeshAttr mesh,
               llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
@@ -47,9 +52,8 @@ public:
   void setArgument(unsigned i, const Placement &placement) {
     arguments[i] = placement;
   }
-  /// Mesh axis on which the dim should be sharded when nothing else decides;
-  /// -1 when none.
-  int wantedAxis(mlir::Value value, int64_t dim);
+  /// How the dim should be sharded when nothing else decides.
+  DimShard wantedShard(mlir::Value value, int64_t dim);
   /// The value sharded on all the axes that are wanted.
   Placement wantedPlacement(mlir::Value value);
   /// Steps of a fold of the dim over `axis`; 0 when it is not to be folded.
@@ -59,6 +63,7 @@ public:
   Role roleOf(mlir::Value value, int64_t dim);
 
 private:
+  bool isFoldable(mlir::Value value, int64_t dim, int axis);
   void findWeights(mlir::func::FuncOp func);
   void findRoles(mlir::func::FuncOp func);
   void placeArguments(mlir::func::FuncOp func,
@@ -69,8 +74,10 @@ private:
   llvm::DenseSet<mlir::Value> weights;
   llvm::DenseMap<int, Role> roles;
   llvm::SmallVector<Placement> arguments;
-  /// Axis by role; -1 when the strategy leaves the role alone.
-  int tokenAxis = -1, batchAxis = -1, foldAxis = -1;
+  /// Axes by role, major to minor.
+  llvm::SmallVector<AxisSplit> tokenAxes, batchAxes;
+  /// The axis of folds; -1 when the strategy has none.
+  int foldAxis = -1;
 };
 
 /// Steps of a fold of `units` whole units over `ranks`: the least divisor of

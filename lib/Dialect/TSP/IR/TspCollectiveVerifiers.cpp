@@ -81,9 +81,9 @@ static LogicalResult verifyShard(Operation *op, StringRef label, StringRef of,
     return failure();
   if (!*ranks)
     return success();
-  int64_t chunk = layout == Layout::Zigzag
-                      ? 2 * llvm::divideCeil(total, 2 * **ranks)
-                      : llvm::divideCeil(total, **ranks * unit) * unit;
+  int64_t chunks = layout == Layout::Zigzag ? 2 : 1;
+  int64_t chunk =
+      llvm::divideCeil(total, chunks * **ranks * unit) * unit * chunks;
   if (shard.getDimSize(dim) == chunk)
     return success();
   return op->emitOpError(label)
@@ -144,11 +144,11 @@ LogicalResult AllToAllOp::verify() {
       failed(verifyTotal(*this, "(all_to_all_c3)", "result", concat,
                          getConcatTotal(), out)) ||
       failed(verifyShard(*this, "(all_to_all_c4)", "result", getAxis(), split,
-                         getSplitTotal(), getSplitUnit(), Layout::Contiguous,
+                         getSplitTotal(), getSplitUnit(), getSplitLayout(),
                          out)))
     return failure();
   return verifyShard(*this, "(all_to_all_c4)", "input", getAxis(), concat,
-                     getConcatTotal(), getConcatUnit(), Layout::Contiguous, in);
+                     getConcatTotal(), getConcatUnit(), getConcatLayout(), in);
 }
 
 LogicalResult BroadcastOp::verify() {

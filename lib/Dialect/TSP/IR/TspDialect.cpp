@@ -42,7 +42,8 @@ LogicalResult MeshAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 
 LogicalResult DimAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                               ArrayRef<StringAttr> axes, int64_t unit,
-                              Layout layout, StringAttr fold, int64_t steps) {
+                              ArrayRef<Layout> layouts, StringAttr fold,
+                              int64_t steps) {
   llvm::SmallDenseSet<StringAttr> seen;
   for (StringAttr axis : axes)
     if (!seen.insert(axis).second)
@@ -54,14 +55,42 @@ LogicalResult DimAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "(dim_c2) expected "
                        << (fold ? "steps of a fold" : "no steps without a fold")
                        << ", found " << steps;
+  if (layouts.size() != axes.size())
+    return emitError() << "(dim_c3) expected a layout for each of the "
+                       << axes.size() << " axes, found " << layouts.size();
   return success();
+}
+
+DimAttr DimAttr::getContiguous(MLIRContext *context,
+                               ArrayRef<StringAttr> axes) {
+  SmallVector<Layout> layouts(axes.size(), Layout::Contiguous);
+  return get(context, axes, 1, layouts, StringAttr(), 0);
+}
+
+SmallVector<int64_t> DimAttr::getChunks(int64_t total, MeshAttr mesh) const {
+  int64_t parts = getUnit();
+  for (auto [axis, layout] : llvm::zip(getAxes(), getLayouts()))
+    parts *= mesh.getAxisSize(axis) * (layout == Layout::Zigzag ? 2 : 1);
+  int64_t held = llvm::divideCeil(total, parts) * parts;
+  SmallVector<int64_t> chunks;
+  for (StringAttr axis : getAxes())
+    chunks.push_back(held /= mesh.getAxisSize(axis));
+  return chunks;
 }
 
 Attribute DimAttr::parse(AsmParser &parser, Type) {
   SmallVector<StringAttr> axes;
   int64_t unit = 1, steps = 0;
-  Layout layout = Layout::Contiguous;
+  // One for all axes, or a list with one for each.
+  SmallVector<Layout> layouts;
   StringAttr fold;
+  auto parseLayout = [&]() -> ParseResult {
+    FailureOr<Layout> parsed = FieldParser<Layout>::parse(parser);
+    if (failed(parsed))
+      return failure();
+    layouts.push_back(*parsed);
+    return success();
+  };
   auto parseField = [&]() -> ParseResult {
     StringRef name;
     SMLoc loc = parser.getCurrentLocation();
@@ -77,10 +106,15 @@ Attribute DimAttr::parse(AsmParser &parser, Type) {
       return parser.emitError(loc,
                               "expected unit, layout, fold or steps, found '")
              << name << "'";
-    FailureOr<Layout> parsed = FieldParser<Layout>::parse(parser);
-    if (failed(parsed))
+    if (succeeded(parser.parseOptionalLSquare())) {
+      layouts.clear();
+      if (parser.parseCommaSeparatedList(parseLayout) || parser.parseRSquare())
+        return failure();
+      return success();
+    }
+    if (parseLayout())
       return failure();
-    layout = *parsed;
+    layouts.assign(axes.size(), layouts.back());
     return success();
   };
   if (parser.parseLess() ||
@@ -93,7 +127,9 @@ Attribute DimAttr::parse(AsmParser &parser, Type) {
       return {};
   if (parser.parseGreater())
     return {};
-  return parser.getChecked<DimAttr>(parser.getContext(), axes, unit, layout,
+  if (layouts.empty())
+    layouts.assign(axes.size(), Layout::Contiguous);
+  return parser.getChecked<DimAttr>(parser.getContext(), axes, unit, layouts,
                                     fold, steps);
 }
 
@@ -104,8 +140,16 @@ void DimAttr::print(AsmPrinter &printer) const {
   printer << ']';
   if (getUnit() != 1)
     printer << ", unit = " << getUnit();
-  if (getLayout() != Layout::Contiguous)
-    printer << ", layout = " << stringifyLayout(getLayout());
+  ArrayRef<Layout> layouts = getLayouts();
+  if (llvm::is_contained(layouts, Layout::Zigzag)) {
+    bool list = !llvm::all_equal(layouts);
+    printer << ", layout = " << (list ? "[" : "");
+    llvm::interleaveComma(list ? layouts : layouts.take_front(), printer,
+                          [&](Layout layout) {
+                            printer << stringifyLayout(layout);
+                          });
+    printer << (list ? "]" : "");
+  }
   if (getFold())
     printer << ", fold = " << getFold() << ", steps = " << getSteps();
   printer << '>';

@@ -48,8 +48,8 @@ def Tsp_LayoutAttr : EnumAttr<Tsp_Dialect, Tsp_Layout, "layout"> {
 
     - `contiguous` with unit u: chunk c = ceil(total / (D u)) u; rank r holds
       elements [r c, (r+1) c), cut at `total`.
-    - `zigzag`: chunk c = ceil(total / 2D); rank r holds chunk r and then chunk
-      2D-1-r, which balances causal attention.
+    - `zigzag` with unit u: chunk c = ceil(total / (2D u)) u; rank r holds chunk r
+      and then chunk 2D-1-r, which balances causal attention.
 
     A local value always has the full chunk size; what lies past `total` is
     padding, whose content is undefined (zero for arguments).
@@ -115,28 +115,47 @@ def Tsp_DimAttr : AttrDef<Tsp_Dialect, "Dim"> {
   let mnemonic = "dim";
   let summary = "How one dim of a value is split over the mesh.";
   let description = [{
-    `axes` (major to minor; empty = whole on every rank), the layout and the
-    unit that chunks are a multiple of (see `#tsp.layout`).
+    `axes` (major to minor; empty = whole on every rank), the layout of each and
+    the unit that chunks are a multiple of (see `#tsp.layout`).
     A dim with `fold` is folded over that axis: a value inside the body of the
     fold holds one of `steps` equal parts.
 
+    Several axes nest: the first splits the dim, the next one what a rank of the
+    first holds. With z = 2 for a zigzag axis and 1 for a contiguous one, the dim
+    is cut into the product of all D z equal chunks of a multiple of the unit, so
+    that only the last ones of the dim hold padding.
+
+    ```
+    total = 8, axes d = 2, t = 2     (0, 0)   (0, 1)   (1, 0)   (1, 1)
+    ["d", "t"]                        0 1      2 3      4 5      6 7
+    ["t", "d"]                        0 1      4 5      2 3      6 7
+    ["d", "t"], t zigzag              0 3      1 2      4 7      5 6
+    ```
+
     Constraints: (dim_c1) no axis is given twice; unit is at least 1. (dim_c2) a
-    fold has steps, and only a fold.
+    fold has steps, and only a fold. (dim_c3) there is a layout for each axis.
 
     Example: `#tsp.dim<["t"]>`, `#tsp.dim<["t"], unit = 64>`,
     `#tsp.dim<[], fold = "t", steps = 4>`,
-    `#tsp.dim<["t"], layout = zigzag>`, `#tsp.dim<[]>`.
+    `#tsp.dim<["t"], layout = zigzag>`,
+    `#tsp.dim<["d", "t"], layout = [contiguous, zigzag]>`, `#tsp.dim<[]>`.
   }];
   let parameters = (ins
       OptionalArrayRefParameter<"::mlir::StringAttr">:$axes,
       DefaultValuedParameter<"int64_t", "1">:$unit,
-      DefaultValuedParameter<"::tsp::Layout", "::tsp::Layout::Contiguous">:$layout,
+      OptionalArrayRefParameter<"::tsp::Layout">:$layouts,
       OptionalParameter<"::mlir::StringAttr">:$fold,
       DefaultValuedParameter<"int64_t", "0">:$steps);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
+    /// A dim split over `axes` in contiguous chunks.
+    static DimAttr getContiguous(::mlir::MLIRContext *context,
+                                 ::llvm::ArrayRef<::mlir::StringAttr> axes);
     bool isSharded() const { return !getAxes().empty(); }
+    /// Elements that a rank holds of a dim of `total` elements once it is split
+    /// over the first axis, the first two, ...; the last is the local size.
+    ::llvm::SmallVector<int64_t> getChunks(int64_t total, MeshAttr mesh) const;
   }];
 }
 

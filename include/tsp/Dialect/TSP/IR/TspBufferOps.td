@@ -96,7 +96,8 @@ def Tsp_BufferAllToAllOp : Tsp_BufferCollectiveOp<"all_to_all"> {
   let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$source,
       Arg<AnyMemRef, "", [MemWrite]>:$target, StrAttr:$axis,
       I64Attr:$split_dim, I64Attr:$split_total, I64Attr:$split_unit,
-      I64Attr:$concat_dim, I64Attr:$concat_total, I64Attr:$concat_unit);
+      I64Attr:$concat_dim, I64Attr:$concat_total, I64Attr:$concat_unit,
+      Tsp_LayoutAttr:$split_layout, Tsp_LayoutAttr:$concat_layout);
 }
 
 def Tsp_BufferBroadcastOp : Tsp_BufferCollectiveOp<"broadcast"> {

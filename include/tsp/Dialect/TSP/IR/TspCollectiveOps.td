@@ -99,8 +99,9 @@ def Tsp_AllReduceOp : Tsp_CollectiveOp<"all_reduce"> {
 def Tsp_AllToAllOp : Tsp_CollectiveOp<"all_to_all"> {
   let summary = "Moves a split from one dim to another.";
   let description = [{
-    `split_dim` (whole, `split_total` elements) becomes sharded by `split_unit`;
-    `concat_dim` (sharded) becomes whole with `concat_total` elements.
+    `split_dim` (whole, `split_total` elements) becomes sharded by `split_unit`
+    and `split_layout`; `concat_dim` (sharded likewise) becomes whole with
+    `concat_total` elements in natural order.
 
     ```
     rank 0: [a b]   rank 1: [c d]   ->   rank 0: [a; c]   rank 1: [b; d]
@@ -117,7 +118,9 @@ def Tsp_AllToAllOp : Tsp_CollectiveOp<"all_to_all"> {
   }];
   let arguments = (ins AnyRankedTensor:$input, StrAttr:$axis,
       I64Attr:$split_dim, I64Attr:$split_total, DefaultValuedAttr<I64Attr, "1">:$split_unit,
-      I64Attr:$concat_dim, I64Attr:$concat_total, DefaultValuedAttr<I64Attr, "1">:$concat_unit);
+      I64Attr:$concat_dim, I64Attr:$concat_total, DefaultValuedAttr<I64Attr, "1">:$concat_unit,
+      DefaultValuedAttr<Tsp_LayoutAttr, "::tsp::Layout::Contiguous">:$split_layout,
+      DefaultValuedAttr<Tsp_LayoutAttr, "::tsp::Layout::Contiguous">:$concat_layout);
   let assemblyFormat = "$input attr-dict `:` functional-type($input, $result)";
 }
 
