@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Shardy's shardings may name a part of an axis: `"t":(1)2` of `"t"=4`. The mesh
-// then gets an axis for each part, major to minor: "t.0" = 2, "t.1" = 2, and "t"
-// stands for both. Behind the import there are only whole axes.
+// Shardy's shardings may name a part of an axis: `"t":(1)2` of `"t"=4`. The
+// mesh then gets an axis for each part, major to minor: "t.0" = 2, "t.1" = 2,
+// and "t" stands for both. Behind the import there are only whole axes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +21,8 @@
 
 namespace tsp {
 
-/// `mesh` with the axes that the program uses in parts split into these. Reports
-/// parts of one axis that overlap without dividing each other.
+/// `mesh` with the axes that the program uses in parts split into these.
+/// Reports parts of one axis that overlap without dividing each other.
 mlir::FailureOr<MeshAttr> splitAxes(mlir::ModuleOp module, MeshAttr mesh);
 
 /// The axes of a split mesh that an axis or a part of one stands for, major to

@@ -127,10 +127,10 @@ static Value compareTo(OpBuilder &builder, Location loc, Value index,
 /// Where low <= index < high.
 static Value isWithin(OpBuilder &builder, Location loc, Value index,
                       int64_t low, int64_t high) {
-  Value below = compareTo(builder, loc, index, high,
-                          stablehlo::ComparisonDirection::LT);
-  Value above = compareTo(builder, loc, index, low,
-                          stablehlo::ComparisonDirection::GE);
+  Value below =
+      compareTo(builder, loc, index, high, stablehlo::ComparisonDirection::LT);
+  Value above =
+      compareTo(builder, loc, index, low, stablehlo::ComparisonDirection::GE);
   return stablehlo::AndOp::create(builder, loc, above.getType(), above, below);
 }
 
@@ -142,15 +142,15 @@ static Value indexOfLocal(OpBuilder &builder, Location loc, int64_t known,
   Value rest;
   for (size_t level = shard.axes.size(); level-- > 0;) {
     const AxisSplit &split = shard.axes[level];
-    int64_t chunk =
-        prefixOf(shard, level + 1, mesh).chunk / split.chunks();
+    int64_t chunk = prefixOf(shard, level + 1, mesh).chunk / split.chunks();
     Value rank = AxisIndexOp::create(builder, loc, scalarI32Type(builder),
                                      mesh.getAxes()[split.axis]);
     Value shift = multiplyI32(builder, loc, rank, chunk);
     if (split.layout == Layout::Zigzag) {
       // Chunk 0 becomes chunk r, chunk 1 becomes 2D-1-r.
       int64_t most = 2 * (mesh.getSizes()[split.axis] - 1) * chunk;
-      Value back = subtract(builder, loc, constantI32(builder, loc, most), shift);
+      Value back =
+          subtract(builder, loc, constantI32(builder, loc, most), shift);
       if (!rest)
         shift = known < chunk ? shift : back;
       else
@@ -195,11 +195,12 @@ Value tsp::indexAlong(OpBuilder &builder, Location loc, ArrayRef<int64_t> shape,
       moved = subtract(builder, loc, moved,
                        constantI32(builder, loc, i * pieces.size));
     moved = broadcastScalar(builder, loc, moved, shape);
-    shift = !shift ? moved
-                   : select(builder, loc,
-                            compareTo(builder, loc, index, (i + 1) * pieces.size,
-                                      stablehlo::ComparisonDirection::LT),
-                            moved, shift);
+    shift = !shift
+                ? moved
+                : select(builder, loc,
+                         compareTo(builder, loc, index, (i + 1) * pieces.size,
+                                   stablehlo::ComparisonDirection::LT),
+                         moved, shift);
   }
   return shift ? add(builder, loc, index, shift) : index;
 }
@@ -233,8 +234,9 @@ Value tsp::localIndex(OpBuilder &builder, Location loc, Value index,
     if (i > 0)
       moved = add(builder, loc, inPiece,
                   splat(builder, loc, typeOf(index), i * pieces.size));
-    local = select(builder, loc,
-                   isWithin(builder, loc, inPiece, 0, pieces.size), moved, local);
+    local =
+        select(builder, loc, isWithin(builder, loc, inPiece, 0, pieces.size),
+               moved, local);
   }
   return local;
 }

@@ -221,8 +221,9 @@ LogicalResult Localizer::emitOp(Operation *op, Scope &scope) {
       shape[d] = shard.chunk;
       local = ReduceScatterOp::create(
           scope.builder, op->getLoc(), type.clone(shape), local, axis, d,
-          type.getDimSize(d), unitOf(type.getDimSize(d), shard.chunk, split, mesh),
-          split.layout, opPlan.rule.combine);
+          type.getDimSize(d),
+          unitOf(type.getDimSize(d), shard.chunk, split, mesh), split.layout,
+          opPlan.rule.combine);
     }
     scope.values[result] = {local, opPlan.results[i], opPlan.isFoldPartial()};
   }

@@ -56,9 +56,8 @@ size_t tsp::commonLevels(const DimShard &a, const DimShard &b, MeshAttr mesh) {
 
 int64_t tsp::unitOf(int64_t total, int64_t chunk, const AxisSplit &split,
                     MeshAttr mesh) {
-  return chunk == splitOver(split, total, mesh).chunk
-             ? 1
-             : chunk / split.chunks();
+  return chunk == splitOver(split, total, mesh).chunk ? 1
+                                                      : chunk / split.chunks();
 }
 
 RankedTensorType tsp::localType(RankedTensorType global,
@@ -80,8 +79,9 @@ PlacementAttr tsp::toAttr(const Placement &placement, RankedTensorType global,
       axes.push_back(mesh.getAxes()[split.axis]);
       layouts.push_back(split.layout);
     }
-    int64_t unit =
-        dim.chunk == splitOver(dim.axes, size, mesh).chunk ? 1 : dim.pieceSize();
+    int64_t unit = dim.chunk == splitOver(dim.axes, size, mesh).chunk
+                       ? 1
+                       : dim.pieceSize();
     StringAttr fold = dim.fold >= 0 ? mesh.getAxes()[dim.fold] : nullptr;
     dims.push_back(DimAttr::get(context, axes, unit, layouts, fold, dim.steps));
   }
@@ -100,8 +100,8 @@ tsp::fromAttr(PlacementAttr attr, RankedTensorType global, MeshAttr mesh,
       int axis = mesh.getAxisIndex(name);
       if (axis < 0)
         return emitError() << "dim " << i << " of " << global
-                           << " is sharded over " << name
-                           << ", which the mesh " << mesh << " lacks";
+                           << " is sharded over " << name << ", which the mesh "
+                           << mesh << " lacks";
       return axis;
     };
     SmallVector<AxisSplit> axes;

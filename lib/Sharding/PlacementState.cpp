@@ -411,8 +411,7 @@ Transfer check::transfer(Operation *op, ArrayRef<State> in, StringRef axis) {
         if (first.kind != State::Sharded)
           return Transfer(first);
         const auto *it = llvm::find(transpose.getPermutation(), first.dim);
-        return Transfer(
-            first.movedTo(it - transpose.getPermutation().begin()));
+        return Transfer(first.movedTo(it - transpose.getPermutation().begin()));
       })
       .Case([&](stablehlo::BroadcastInDimOp broadcast) {
         if (first.kind != State::Sharded)

@@ -187,8 +187,8 @@ void Plan::planPlace(PlaceOp op) {
 void Plan::planManual(sdy::ManualComputationOp op) {
   auto plan = std::make_unique<OpPlan>();
   auto read = [&](sdy::TensorShardingAttr sharding, Value value) {
-    return *fromAttr(placementOfSharding(sharding, mesh, op.getLoc()), typeOf(value),
-                     mesh, [&] { return op.emitError(); });
+    return *fromAttr(placementOfSharding(sharding, mesh, op.getLoc()),
+                     typeOf(value), mesh, [&] { return op.emitError(); });
   };
   for (auto [operand, sharding] :
        llvm::zip(op->getOperands(), op.getInShardings().getShardings()))

@@ -68,8 +68,7 @@ SmallVector<ReshardStep> tsp::planReshard(RankedTensorType global,
     }
     while (now.dims[d].axes.size() < to.dims[d].axes.size()) {
       Placement after = now;
-      after.dims[d] =
-          prefixOf(to.dims[d], now.dims[d].axes.size() + 1, mesh);
+      after.dims[d] = prefixOf(to.dims[d], now.dims[d].axes.size() + 1, mesh);
       move(ReshardStep::Slice, d, after);
     }
   }
@@ -96,9 +95,9 @@ Value tsp::reshard(OpBuilder &builder, Location loc, Value value,
       DimShard own;
       own.axes = {split};
       own.chunk = after.getDimSize(d);
-      value = padWithZeros(builder, loc, value, d, 0,
-                           own.chunk * ranksOf(own, mesh) -
-                               before.getDimSize(d));
+      value =
+          padWithZeros(builder, loc, value, d, 0,
+                       own.chunk * ranksOf(own, mesh) - before.getDimSize(d));
       value = slicePieces(builder, loc, value, d,
                           piecesOf(builder, loc, own, mesh));
       continue;
@@ -111,10 +110,10 @@ Value tsp::reshard(OpBuilder &builder, Location loc, Value value,
     } else {
       int64_t target = step.target, size = before.getDimSize(target);
       AxisSplit gets = step.after.dims[target].axes.back();
-      value = AllToAllOp::create(
-          builder, loc, after, value, axis, target, size,
-          unitOf(size, after.getDimSize(target), gets, mesh), d, whole, unit,
-          gets.layout, split.layout);
+      value =
+          AllToAllOp::create(builder, loc, after, value, axis, target, size,
+                             unitOf(size, after.getDimSize(target), gets, mesh),
+                             d, whole, unit, gets.layout, split.layout);
     }
   }
   return value;

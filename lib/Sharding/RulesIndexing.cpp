@@ -95,8 +95,8 @@ struct GatherRule : RuleModel<GatherRule, GatherOp> {
         continue;
       int64_t size = context.rule.factors[f].size;
       ArrayRef<int64_t> shape = typeOf(operands[1]).getShape();
-      Value index = localIndex(b, loc, clampedI32(b, loc, operands[1], size - 1),
-                               pieces);
+      Value index =
+          localIndex(b, loc, clampedI32(b, loc, operands[1], size - 1), pieces);
       int64_t vectorDim = dims.getIndexVectorDim();
       Value component_ = index;
       if (vectorDim < (int64_t)shape.size() && shape[vectorDim] > 1) {
@@ -296,8 +296,7 @@ struct DynamicUpdateSliceRule
       Pieces windows = pieces;
       for (Value &offset : windows.offsets)
         offset = add(b, loc, offset, constantI32(b, loc, pieces.size));
-      Value padded =
-          padWithZeros(b, loc, part, dim, pieces.size, pieces.size);
+      Value padded = padWithZeros(b, loc, part, dim, pieces.size, pieces.size);
       Value window = slicePieces(b, loc, padded, dim, windows);
       SmallVector<int64_t> shape(typeOf(window).getShape());
       Value present = old;

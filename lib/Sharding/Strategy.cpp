@@ -366,8 +366,8 @@ void Seeds::placeArguments(func::FuncOp func, ArrayRef<StrategyItem> items) {
           chosen = -1;
       }
       if (chosen >= 0)
-        placement.dims[chosen] = splitOver(
-            AxisSplit{axis}, type.getDimSize(chosen), mesh, unit);
+        placement.dims[chosen] =
+            splitOver(AxisSplit{axis}, type.getDimSize(chosen), mesh, unit);
     }
     arguments.push_back(placement);
   }

@@ -14,8 +14,8 @@
 namespace tsp {
 
 /// The placement that a sharding of Shardy says; null after an error was
-/// reported at `loc` (unreduced axes are not supported). `mesh` has axes for the
-/// parts of axes that the program uses.
+/// reported at `loc` (unreduced axes are not supported). `mesh` has axes for
+/// the parts of axes that the program uses.
 PlacementAttr placementOfSharding(sdy::TensorShardingAttr sharding,
                                   MeshAttr mesh, mlir::Location loc);
 

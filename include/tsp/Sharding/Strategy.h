@@ -28,10 +28,10 @@ struct StrategyItem {
   Layout layout = Layout::Contiguous;
 };
 
-/// Reads `none`, `tp`, `tsp@t`, `tsp(zigzag)@t`, `data@d,tsp@t`, ...; without `@`
-/// the only mesh axis of a size over 1 is meant. Several items that shard the
-/// same dims nest, the first being the major one. Reports what is wrong and what
-/// is known.
+/// Reads `none`, `tp`, `tsp@t`, `tsp(zigzag)@t`, `data@d,tsp@t`, ...; without
+/// `@` the only mesh axis of a size over 1 is meant. Several items that shard
+/// the same dims nest, the first being the major one. Reports what is wrong and
+/// what is known.
 mlir::FailureOr<llvm::SmallVector<StrategyItem>>
 parseStrategy(llvm::StringRef text, MeshAttr mesh,
               llvm::function_ref<mlir::InFlightDiagnostic()> emitError);

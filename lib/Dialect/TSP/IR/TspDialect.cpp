@@ -144,10 +144,9 @@ void DimAttr::print(AsmPrinter &printer) const {
   if (llvm::is_contained(layouts, Layout::Zigzag)) {
     bool list = !llvm::all_equal(layouts);
     printer << ", layout = " << (list ? "[" : "");
-    llvm::interleaveComma(list ? layouts : layouts.take_front(), printer,
-                          [&](Layout layout) {
-                            printer << stringifyLayout(layout);
-                          });
+    llvm::interleaveComma(
+        list ? layouts : layouts.take_front(), printer,
+        [&](Layout layout) { printer << stringifyLayout(layout); });
     printer << (list ? "]" : "");
   }
   if (getFold())
