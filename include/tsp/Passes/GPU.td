@@ -14,6 +14,41 @@
 
 include "mlir/Pass/PassBase.td"
 
+def GpuLowerSdpaKernels : Pass<"tsp-gpu-lower-sdpa-kernels", "mlir::ModuleOp"> {
+  let summary = "Writes kernels that are an attention core for a GPU.";
+  let description = [{
+    A kernel in tensor form that is one `tsp.sdpa` becomes attention with online
+    softmax in device form (lib/Kernels/GPU/DeviceSdpa.h): on tensor cores where
+    the inputs are of 16 bits and the heads have a multiple of 16 elements, up to
+    256; else on the vector units. No buffer grows with the product of the
+    lengths; tiles of keys that positions or segments prove masked are skipped at
+    run time.
+
+    ```
+    func.func private @k(%q: tensor<1x512x9x64xbf16>, %k: tensor<1x512x3x64xbf16>,
+        %v: tensor<1x512x3x64xbf16>, %i: tensor<512xi32>)
+        -> (tensor<1x512x9x64xbf16>, tensor<1x512x9xf32>) attributes {tsp.kernel} {
+      %o, %l = tsp.sdpa %q, %k, %v positions(%i, %i : ...) {scale = 0.125, causal} : ...
+      return %o, %l
+    }
+    // becomes
+    gpu.func @k(%q: memref<1x512x9x64xbf16>, ...) kernel
+        attributes {known_block_size = array<i32: 128, 1, 1>} {
+      // find the first tile of keys that is not masked; start its copy
+      scf.while ... {
+        // wait for the tile, start the next one's copy
+        // S = Q K' by mma.sync; masks; P = exp2(S - max); O += P V
+      }
+      // O / sum, LSE
+    ```
+  }];
+  let dependentDialects = ["mlir::LLVM::LLVMDialect", "mlir::NVVM::NVVMDialect",
+                           "mlir::vector::VectorDialect", "mlir::scf::SCFDialect",
+                           "mlir::memref::MemRefDialect", "mlir::arith::ArithDialect",
+                           "mlir::math::MathDialect", "mlir::gpu::GPUDialect"];
+  let statistics = [Statistic<"numKernels", "kernels", "Attention cores lowered">];
+}
+
 def GpuFinalizeKernels : Pass<"tsp-gpu-finalize-kernels", "mlir::ModuleOp"> {
   let summary = "Turns kernels in device form into functions of the NVVM dialect.";
   let description = [{

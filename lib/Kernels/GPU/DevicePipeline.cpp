@@ -15,5 +15,6 @@ using namespace mlir;
 /// left.
 void tsp::buildDeviceKernelPipeline(OpPassManager &manager,
                                     const DeviceKernelOptions &options) {
+  manager.addPass(createGpuLowerSdpaKernels());
   manager.addPass(createGpuFinalizeKernels());
 }

@@ -132,8 +132,11 @@ public:
 
     SymbolTable symbols(device);
     for (func::FuncOp kernel : kernels) {
-      annotateArguments(symbols.lookup<LLVM::LLVMFuncOp>(kernel.getName()),
-                        kernel);
+      auto function = symbols.lookup<LLVM::LLVMFuncOp>(kernel.getName());
+      annotateArguments(function, kernel);
+      // Without a number of its own ptxas spills to fit more blocks than one.
+      function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                        Builder(&getContext()).getI32IntegerAttr(1));
       ++numKernels;
     }
     finishSharedMemory(device);

@@ -1,0 +1,53 @@
+//===- TensorCore.h - fragments of matrices in registers --------*- C++ -*-===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Instructions of sm_80 for products of 16-bit floats. With g = lane / 4 and
+// t = lane % 4, a lane holds of the tile
+//
+//   A 16 x 16   (g, 2t..2t+1), (g+8, 2t..), (g, 2t+8..), (g+8, 2t+8..)
+//   B 16 x 8    (2t..2t+1, g), (2t+8.., g)
+//   C 16 x 8    (g, 2t), (g, 2t+1), (g+8, 2t), (g+8, 2t+1)
+//
+// A and B as registers of two elements, C as f32. (PTX ISA, "Matrix Fragments
+// for mma.m16n8k16".)
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TSP_LIB_KERNELS_GPU_TENSORCORE_H
+#define TSP_LIB_KERNELS_GPU_TENSORCORE_H
+
+#include "DeviceEmitter.h"
+
+namespace tsp {
+
+/// Four 8 x 8 tiles of 16-bit elements from shared memory, a register each;
+/// lane 8 i + j points to row j of tile i (16 bytes). A lane gets elements
+/// (g, 2t..2t+1) of each tile, or with `transpose` (2t..2t+1, g).
+DeviceEmitter::Values loadTiles(DeviceEmitter &e, mlir::Value pointer,
+                                bool transpose);
+
+/// C + A B, elements of A and B being `element` (f16 or bf16).
+DeviceEmitter::Values multiplyTiles(DeviceEmitter &e, mlir::Type element,
+                                    mlir::ValueRange a, mlir::ValueRange b,
+                                    mlir::ValueRange c);
+
+/// Two f32 rounded to a register of two elements.
+mlir::Value packPair(DeviceEmitter &e, mlir::Type element, mlir::Value low,
+                     mlir::Value high);
+
+/// Starts a copy of 16 bytes from global to shared memory, past the first
+/// cache; of which the first `valid` (i32; null: all) are read and the rest are
+/// zero.
+void copyAsync(DeviceEmitter &e, mlir::Value shared, mlir::Value global,
+               mlir::Value valid = nullptr);
+/// Ends a group of copies; waits until at most `pending` groups are under way.
+void commitCopies(DeviceEmitter &e);
+void waitForCopies(DeviceEmitter &e, int64_t pending);
+
+} // namespace tsp
+
+#endif // TSP_LIB_KERNELS_GPU_TENSORCORE_H

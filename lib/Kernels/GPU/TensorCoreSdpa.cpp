@@ -1,0 +1,324 @@
+//===- TensorCoreSdpa.cpp - attention by tensor cores ---------------------===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Tiles of K and V are double-buffered in shared memory: while one is worked
+// on, the next that is not masked arrives by asynchronous copies. From key to
+// key there is an odd number of 16-byte columns, so that the eight rows which
+// an ldmatrix reads lie in different banks without a swizzle to compute.
+//
+//===----------------------------------------------------------------------===//
+
+#include "DeviceSdpaForms.h"
+#include "TensorCore.h"
+
+using namespace mlir;
+using namespace tsp;
+
+namespace {
+class TensorCoreSdpa : DeviceSdpaEmitter {
+public:
+  using DeviceSdpaEmitter::DeviceSdpaEmitter;
+  void emit();
+
+private:
+  /// What a lane carries from tile to tile: of its two rows the maxima and its
+  /// part of the sums, and fragments of O.
+  struct State {
+    Values maxima, sums, output;
+    explicit State(ValueRange values)
+        : maxima(values.take_front(2)), sums(values.slice(2, 2)),
+          output(values.drop_front(4)) {}
+    Values flatten() const {
+      Values all(maxima);
+      all.append(sums);
+      all.append(output);
+      return all;
+    }
+  };
+
+  void loadQueries();
+  /// Columns [16 k, 16 k + 16) of the warp's rows of Q.
+  Values queryTile(int64_t k);
+  void copyTile(const SdpaTensor &tensor, int64_t width, int64_t pitch,
+                Value shared, Value tile);
+  void copyTiles(Value stage, Value tile);
+  Values emitScores(Value stage);
+  Values maskScores(Values scores, Value tile);
+  Values weigh(Values scores, State &state);
+  void addValues(Value stage, ValueRange weights, State &state);
+  void storeRows(const State &state);
+
+  /// Pointer of this lane to its row of tiles 16 x 16 in shared memory. The
+  /// bits of the tile's number say which half of the rows and of the columns.
+  Value tilePointer(Value base, int64_t pitch, bool rowsFirst);
+
+  int64_t columns() const { return plan.keys / 8; } // fragments of S
+  int64_t stageBytes() const { return plan.keys * (plan.pitchK + plan.pitchV); }
+
+  Value shared, quad;
+  Row rows[2];
+  Values queries;   ///< fragments of Q in registers, or
+  Value queryTiles; ///< this lane's pointer to Q in shared memory
+};
+} // namespace
+
+Value TensorCoreSdpa::tilePointer(Value base, int64_t pitch, bool rowsFirst) {
+  Value number = e.div(lane, 8), row = e.rem(lane, 8);
+  Value low = e.rem(number, 2), high = e.div(number, 2);
+  Value rowHalf = rowsFirst ? low : high, columnHalf = rowsFirst ? high : low;
+  Value at = e.mul(e.add(row, e.mul(rowHalf, 8)), pitch);
+  return e.shifted(base, e.add(at, e.mul(columnHalf, 16)));
+}
+
+void TensorCoreSdpa::loadQueries() {
+  if (plan.pitchQ) {
+    int64_t threads = plan.warps * 32, perRow = spec.width / 8;
+    queryTiles = e.shifted(shared, 2 * stageBytes());
+    e.loop(thread, e.i32(plan.rows * perRow), threads, [&](Value number) {
+      Value line = e.div(number, perRow), column = e.rem(number, perRow);
+      Value row =
+          e.min(e.add(e.mul(rowTile, plan.rows), line), e.i32(spec.rows() - 1));
+      Value source = e.add(rowOffset(spec.q, row), e.mul(column, 8));
+      Value target = e.add(e.mul(line, plan.pitchQ), e.mul(column, 16));
+      copyAsync(e, e.shifted(queryTiles, target), at(spec.q, source));
+    });
+    commitCopies(e);
+    Value base = e.shifted(queryTiles, e.mul(warp, 16 * plan.pitchQ));
+    queryTiles = tilePointer(base, plan.pitchQ, /*rowsFirst=*/true);
+    return;
+  }
+  Value starts[2];
+  for (int64_t h = 0; h < 2; ++h)
+    starts[h] =
+        at(spec.q, e.add(rowOffset(spec.q, rows[h].number), e.mul(quad, 2)));
+  for (int64_t k = 0; k < spec.width; k += 16)
+    for (int64_t half = 0; half < 2; ++half)
+      for (Value start : starts)
+        queries.push_back(
+            e.load(e.shifted(start, (k + 8 * half) * 2), e.b.getI32Type(), 4));
+}
+
+DeviceSdpaEmitter::Values TensorCoreSdpa::queryTile(int64_t k) {
+  if (queryTiles)
+    return loadTiles(e, e.shifted(queryTiles, k * 32), /*transpose=*/false);
+  return Values(ValueRange(queries).slice(k * 4, 4));
+}
+
+void TensorCoreSdpa::copyTile(const SdpaTensor &tensor, int64_t width,
+                              int64_t pitch, Value to, Value tile) {
+  int64_t threads = plan.warps * 32, perKey = width / 8;
+  int64_t count = plan.keys * perKey;
+  Value firstKey = e.mul(tile, plan.keys);
+  Value from = at(tensor, keyOffset(tensor, firstKey));
+  for (int64_t i = 0; i < count; i += threads) {
+    Value number = e.add(thread, i);
+    Value key = e.div(number, perKey), column = e.rem(number, perKey);
+    if (threads % perKey == 0) {
+      // The same column each time, a fixed number of keys further.
+      key = e.add(e.div(thread, perKey), i / perKey);
+      column = e.rem(thread, perKey);
+    }
+    auto copy = [&] {
+      Value valid;
+      if (isRagged())
+        valid = e.select(e.less(e.add(firstKey, key), e.i32(spec.keys)),
+                         e.i32(16), e.i32(0));
+      Value source =
+          e.add(e.mul(e.wide(key), tensor.row * 2), e.mul(e.wide(column), 16));
+      Value target = e.add(e.mul(key, pitch), e.mul(column, 16));
+      copyAsync(e, e.shifted(to, target), e.shifted(from, source), valid);
+    };
+    if (i + threads <= count)
+      copy();
+    else
+      e.when(e.less(number, e.i32(count)), copy);
+  }
+}
+
+void TensorCoreSdpa::copyTiles(Value stage, Value tile) {
+  copyTile(spec.k, spec.width, plan.pitchK, stage, tile);
+  copyTile(spec.v, spec.valueWidth, plan.pitchV,
+           e.shifted(stage, plan.keys * plan.pitchK), tile);
+  commitCopies(e);
+}
+
+/// S of the warp's rows and the tile's keys: for each 8 keys a fragment.
+DeviceSdpaEmitter::Values TensorCoreSdpa::emitScores(Value stage) {
+  Values scores(columns() * 4, e.constant(real, 0));
+  Value start = tilePointer(stage, plan.pitchK, /*rowsFirst=*/false);
+  for (int64_t k = 0; k < spec.width / 16; ++k) {
+    Values a = queryTile(k);
+    for (int64_t n = 0; n < columns(); n += 2) {
+      Value place = e.shifted(start, n * 8 * plan.pitchK + k * 32);
+      Values b = loadTiles(e, place, /*transpose=*/false);
+      for (int64_t i = 0; i < 2; ++i) {
+        auto c = MutableArrayRef(scores).slice((n + i) * 4, 4);
+        llvm::copy(multiplyTiles(e, spec.q.element, a,
+                                 ValueRange(b).slice(i * 2, 2), c),
+                   c.begin());
+      }
+    }
+  }
+  return scores;
+}
+
+DeviceSdpaEmitter::Values TensorCoreSdpa::maskScores(Values scores,
+                                                     Value tile) {
+  Value firstKey = e.add(e.mul(tile, plan.keys), e.mul(quad, 2));
+  auto change = [&](llvm::function_ref<Value(Value, const Row &, Value)> f) {
+    Values changed;
+    for (auto [i, score] : llvm::enumerate(scores)) {
+      Value key = e.add(firstKey, i / 4 * 8 + i % 2);
+      changed.push_back(f(score, rows[i % 4 / 2], key));
+    }
+    return changed;
+  };
+  if (changesScores())
+    scores = change([&](Value score, const Row &row, Value key) {
+      return finishScore(score, row, key);
+    });
+  auto mask = [&] {
+    return change([&](Value score, const Row &row, Value key) {
+      return maskScore(score, row, key);
+    });
+  };
+  Value all = seesAll(tile);
+  if (!all)
+    return scores;
+  return e.choose(
+      all, ValueRange(scores).getTypes(), [&] { return scores; }, mask);
+}
+
+/// P = exp(S - maximum); the state moves to the new maximum.
+DeviceSdpaEmitter::Values TensorCoreSdpa::weigh(Values scores, State &state) {
+  Value factor = e.constant(real, exponent());
+  Value minusInfinity = e.infinity(real, /*negative=*/true);
+  for (int64_t h = 0; h < 2; ++h) {
+    Value maximum;
+    for (int64_t i = 2 * h; i < (int64_t)scores.size(); i += 4) {
+      Value two = e.maxf(scores[i], scores[i + 1]);
+      maximum = maximum ? e.maxf(maximum, two) : two;
+    }
+    maximum = e.reduceLanes(maximum, 4,
+                            [&](Value x, Value y) { return e.maxf(x, y); });
+    maximum = e.maxf(state.maxima[h], maximum);
+    // A row that has seen no key yet: -inf - (-inf) would be NaN.
+    Value finite = maximum;
+    if (hasMasks())
+      finite =
+          e.select(e.compare(arith::CmpFPredicate::OEQ, maximum, minusInfinity),
+                   e.constant(real, 0), maximum);
+    Value shift = e.mulf(finite, e.constant(real, -exponent()));
+    Value correction = e.exp2(e.fma(state.maxima[h], factor, shift));
+    Value sum = e.mulf(state.sums[h], correction);
+    for (int64_t i = 2 * h; i < (int64_t)scores.size(); i += 4)
+      for (int64_t j = i; j < i + 2; ++j) {
+        scores[j] = e.exp2(e.fma(scores[j], factor, shift));
+        sum = e.addf(sum, scores[j]);
+      }
+    state.maxima[h] = maximum;
+    state.sums[h] = sum;
+    for (int64_t i = 2 * h; i < (int64_t)state.output.size(); i += 4)
+      for (int64_t j = i; j < i + 2; ++j)
+        state.output[j] = e.mulf(state.output[j], correction);
+  }
+  return scores;
+}
+
+/// O += P V. Fragments of S as an accumulator are those of P as an operand.
+void TensorCoreSdpa::addValues(Value stage, ValueRange weights, State &state) {
+  Value start = tilePointer(e.shifted(stage, plan.keys * plan.pitchK),
+                            plan.pitchV, /*rowsFirst=*/true);
+  for (int64_t k = 0; k < plan.keys / 16; ++k) {
+    Values a;
+    for (int64_t i = 0; i < 8; i += 2)
+      a.push_back(packPair(e, spec.v.element, weights[k * 8 + i],
+                           weights[k * 8 + i + 1]));
+    for (int64_t n = 0; n < spec.valueWidth / 8; n += 2) {
+      Value place = e.shifted(start, k * 16 * plan.pitchV + n * 16);
+      Values b = loadTiles(e, place, /*transpose=*/true);
+      for (int64_t i = 0; i < 2; ++i) {
+        auto c = MutableArrayRef(state.output).slice((n + i) * 4, 4);
+        llvm::copy(multiplyTiles(e, spec.v.element, a,
+                                 ValueRange(b).slice(i * 2, 2), c),
+                   c.begin());
+      }
+    }
+  }
+}
+
+void TensorCoreSdpa::storeRows(const State &state) {
+  for (int64_t h = 0; h < 2; ++h) {
+    const Row &row = rows[h];
+    Value sum = e.reduceLanes(state.sums[h], 4,
+                              [&](Value x, Value y) { return e.addf(x, y); });
+    Value inverse = inverseOf(sum);
+    e.when(storesSums(row, sum), [&] {
+      Value start =
+          at(spec.o, e.add(rowOffset(spec.o, row.number), e.mul(quad, 2)));
+      Type element = spec.o.element;
+      int64_t bytes = element.getIntOrFloatBitWidth() / 8;
+      for (int64_t n = 0; n < spec.valueWidth / 8; ++n) {
+        Value low = e.mulf(state.output[n * 4 + 2 * h], inverse);
+        Value high = e.mulf(state.output[n * 4 + 2 * h + 1], inverse);
+        Value place = e.shifted(start, n * 8 * bytes);
+        if (bytes == 2) {
+          e.store(packPair(e, element, low, high), place, 4);
+        } else {
+          e.store(e.narrow(low, element), place);
+          e.store(e.narrow(high, element), e.shifted(place, bytes));
+        }
+      }
+    });
+    storeMeans(row, sum, quad, 4);
+    Value first = e.compare(arith::CmpIPredicate::eq, quad, e.i32(0));
+    e.when(first, [&] { storeLse(row, state.maxima[h], sum); });
+  }
+}
+
+void TensorCoreSdpa::emit() {
+  shared = e.sharedMemory();
+  quad = e.rem(lane, 4);
+  Value firstRow = e.add(e.mul(rowTile, plan.rows), e.mul(warp, 16));
+  for (int64_t h = 0; h < 2; ++h)
+    rows[h] = describeRow(e.add(e.add(firstRow, e.div(lane, 4)), 8 * h));
+
+  Value tiles = e.i32(numTiles());
+  Value first = findTile(e.i32(0));
+  e.when(e.less(first, tiles), [&] { copyTiles(shared, first); });
+  loadQueries();
+
+  Values init{first, e.i32(0)};
+  init.append(2, e.infinity(real, /*negative=*/true));
+  init.append(2 + spec.valueWidth / 8 * 4, e.constant(real, 0));
+  Values last = e.loopWhile(
+      init, [&](ValueRange carried) { return e.less(carried[0], tiles); },
+      [&](ValueRange carried) -> Values {
+        Value tile = carried[0], offset = carried[1];
+        State state(carried.drop_front(2));
+        waitForCopies(e, 0);
+        // The tile is there for all, and all are done with the one before it.
+        e.barrier();
+        Value next = findTile(e.add(tile, 1));
+        Value other = e.sub(e.i32(stageBytes()), offset);
+        e.when(e.less(next, tiles),
+               [&] { copyTiles(e.shifted(shared, other), next); });
+        Value stage = e.shifted(shared, offset);
+        Values scores = maskScores(emitScores(stage), tile);
+        Values weights = weigh(scores, state);
+        addValues(stage, weights, state);
+        Values result{next, other};
+        result.append(state.flatten());
+        return result;
+      });
+  storeRows(State(ValueRange(last).drop_front(2)));
+}
+
+void tsp::emitTensorCoreSdpa(DeviceEmitter &e, const SdpaSpec &spec,
+                             const DeviceSdpaPlan &plan) {
+  TensorCoreSdpa(e, spec, plan).emit();
+}
