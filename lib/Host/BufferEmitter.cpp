@@ -97,7 +97,7 @@ Value BufferEmitter::getConstant(Value root, RankedTensorType type) {
   if (!global) {
     OpBuilder atEnd = OpBuilder::atBlockEnd(&module->getRegion(0).front());
     MemRefType memref = toMemref(cast<RankedTensorType>(root.getType()));
-    global = memref::GlobalOp::create(atEnd, loc, "tsp_constant", builder.getStringAttr("private"),
+    global = memref::GlobalOp::create(atEnd, loc, "tsp_data", builder.getStringAttr("private"),
                                       memref, value, /*constant=*/true,
                                       builder.getI64IntegerAttr(bufferAlign));
     symbols.insert(global);

@@ -9,6 +9,7 @@
 #include "tsp/Host/BufferPlan.h"
 #include "tsp/Host/Host.h"
 #include "tsp/Host/ModelDescription.h"
+#include "tsp/Kernels/GPU/DeviceForm.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -48,25 +49,6 @@ struct ReinterpretPattern : OpConversionPattern<memref::ReinterpretCastOp> {
   LogicalResult matchAndRewrite(memref::ReinterpretCastOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     rewriter.replaceOp(op, adaptor.getSource());
-    return success();
-  }
-};
-
-struct StorePattern : OpConversionPattern<memref::StoreOp> {
-  using OpConversionPattern::OpConversionPattern;
-  LogicalResult matchAndRewrite(memref::StoreOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    rewriter.replaceOpWithNewOp<LLVM::StoreOp>(op, adaptor.getValue(), adaptor.getMemref());
-    return success();
-  }
-};
-
-struct GetGlobalPattern : OpConversionPattern<memref::GetGlobalOp> {
-  using OpConversionPattern::OpConversionPattern;
-  LogicalResult matchAndRewrite(memref::GetGlobalOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    rewriter.replaceOpWithNewOp<LLVM::AddressOfOp>(
-        op, LLVM::LLVMPointerType::get(getContext()), op.getNameAttr());
     return success();
   }
 };
@@ -227,11 +209,13 @@ struct BuffersToLLVM : tsp::impl::BuffersToLLVMBase<BuffersToLLVM> {
     LLVMTypeConverter converter(context, options);
     converter.addConversion([&](MemRefType) -> Type { return LLVM::LLVMPointerType::get(context); });
     RewritePatternSet patterns(context);
-    patterns.add<ViewPattern, ReinterpretPattern, StorePattern, GetGlobalPattern>(converter,
-                                                                                 context);
+    patterns.add<ViewPattern, ReinterpretPattern>(converter, context);
     declareRuntime(module);
     makeKernelNames(module);
-    populateRuntimeCallPatterns(converter, patterns, getRankMesh(module));
+    if (device)
+      makeDeviceKernels(module);
+    populateRuntimeCallPatterns(converter, patterns, getRankMesh(module),
+                                device ? abi::spaceDevice : abi::spaceHost);
     populateSCFToControlFlowConversionPatterns(patterns);
     arith::populateArithToLLVMConversionPatterns(converter, patterns);
     cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
@@ -249,12 +233,32 @@ struct BuffersToLLVM : tsp::impl::BuffersToLLVMBase<BuffersToLLVM> {
       reconcileUnrealizedCasts(casts);
     }
     makeTable(module, functions);
+    if (device)
+      dropDeviceKernels(module);
+  }
+
+  /// All that is left of them are the launches' descriptions.
+  void dropDeviceKernels(ModuleOp module) {
+    int64_t workspace = 0;
+    for (auto kernel : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+      if (isDeviceKernel(kernel)) {
+        workspace = std::max(workspace, getDeviceLaunch(kernel).workspaceBytes);
+        kernel.erase();
+      }
+    module->setAttr(kDeviceWorkspaceAttr, Builder(module).getI64IntegerAttr(workspace));
   }
 
   /// Launches need what kernel codegen has found out.
   LogicalResult checkKernels(ModuleOp module) {
     SymbolTable symbols(module);
     WalkResult result = module.walk([&](BufferLaunchOp launch) {
+      if (device) {
+        auto kernel = symbols.lookup<func::FuncOp>(launch.getKernel());
+        if (kernel && isDeviceKernel(kernel))
+          return WalkResult::advance();
+        launch.emitOpError("expected kernel ") << launch.getKernelAttr() << " in device form";
+        return WalkResult::interrupt();
+      }
       auto kernel = symbols.lookup<LLVM::LLVMFuncOp>(launch.getKernel());
       if (kernel && kernel->getAttrOfType<IntegerAttr>("tsp.grid") &&
           kernel->getAttrOfType<IntegerAttr>("tsp.scratch"))

@@ -9,6 +9,7 @@
 #include "tsp/Dialect/TSP/IR/TspDialect.h"
 #include "tsp/Host/BufferPlan.h"
 #include "tsp/Host/RuntimeABI.h"
+#include "tsp/Kernels/GPU/DeviceForm.h"
 
 #include "llvm/Support/JSON.h"
 
@@ -126,5 +127,9 @@ std::string tsp::describeModel(ModuleOp module, StringRef strategy, double compi
                       {"compile_seconds", compileSeconds},
                       {"strategy", strategy},
                       {"entries", std::move(entries)}};
+  if (auto workspace = module->getAttrOfType<IntegerAttr>(kDeviceWorkspaceAttr)) {
+    object["target"] = "cuda";
+    object["device_workspace_bytes"] = workspace.getInt();
+  }
   return llvm::formatv("{0}", json::Value(std::move(object))).str();
 }

@@ -140,19 +140,45 @@ tsp::compileObjects(ModuleOp module, const ObjectOptions &options, StringRef dir
   return paths;
 }
 
-LogicalResult tsp::compileDescription(ModuleOp module, StringRef json,
-                                      const ObjectOptions &options, StringRef path) {
+/// Writes an object with constants that `fill` adds to its module.
+static LogicalResult compileConstants(ModuleOp module, const ObjectOptions &options,
+                                      StringRef path,
+                                      llvm::function_ref<void(llvm::Module &)> fill) {
   llvm::LLVMContext context;
-  llvm::Module code("description", context);
-  llvm::Constant *text = llvm::ConstantDataArray::getString(context, json, /*AddNull=*/true);
-  new llvm::GlobalVariable(code, text->getType(), /*isConstant=*/true,
-                           llvm::GlobalValue::ExternalLinkage, text, abi::modelJson);
+  llvm::Module code("constants", context);
   std::unique_ptr<llvm::TargetMachine> machine =
       makeMachine(options, llvm::CodeGenOptLevel::None);
   code.setTargetTriple(machine->getTargetTriple());
   code.setDataLayout(machine->createDataLayout());
+  fill(code);
   std::string error = writeObject(code, *machine, path);
   return error.empty() ? success() : LogicalResult(module.emitError(error));
+}
+
+LogicalResult tsp::compileDescription(ModuleOp module, StringRef json,
+                                      const ObjectOptions &options, StringRef path) {
+  return compileConstants(module, options, path, [&](llvm::Module &code) {
+    llvm::Constant *text =
+        llvm::ConstantDataArray::getString(code.getContext(), json, /*AddNull=*/true);
+    new llvm::GlobalVariable(code, text->getType(), /*isConstant=*/true,
+                             llvm::GlobalValue::ExternalLinkage, text, abi::modelJson);
+  });
+}
+
+LogicalResult tsp::compileDeviceImage(ModuleOp module, StringRef fatbin,
+                                      const ObjectOptions &options, StringRef path) {
+  return compileConstants(module, options, path, [&](llvm::Module &code) {
+    llvm::LLVMContext &context = code.getContext();
+    llvm::Constant *bytes = llvm::ConstantDataArray::getString(context, fatbin, /*AddNull=*/true);
+    auto *data = new llvm::GlobalVariable(code, bytes->getType(), /*isConstant=*/true,
+                                          llvm::GlobalValue::InternalLinkage, bytes, "fatbin");
+    data->setAlignment(llvm::Align(64));
+    llvm::Constant *fields[] = {
+        data, llvm::ConstantInt::get(llvm::Type::getInt64Ty(context), fatbin.size())};
+    llvm::Constant *image = llvm::ConstantStruct::getAnon(fields);
+    new llvm::GlobalVariable(code, image->getType(), /*isConstant=*/true,
+                             llvm::GlobalValue::ExternalLinkage, image, abi::deviceCode);
+  });
 }
 
 LogicalResult tsp::printLLVM(ModuleOp module, const ObjectOptions &options,

@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RuntimeCalls.h"
+#include "CallPattern.h"
 #include "tsp/Host/HostLiveness.h"
 #include "tsp/Host/ModelDescription.h"
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -27,7 +28,7 @@ static Type getType(MLIRContext *context, char letter) {
   }
 }
 
-static LLVM::LLVMFunctionType getFunctionType(MLIRContext *context, RuntimeFunction function) {
+LLVM::LLVMFunctionType tsp::getFunctionType(MLIRContext *context, RuntimeFunction function) {
   StringRef letters = function.signature;
   SmallVector<Type> types;
   for (char letter : letters.drop_front())
@@ -38,8 +39,9 @@ static LLVM::LLVMFunctionType getFunctionType(MLIRContext *context, RuntimeFunct
 void tsp::declareRuntime(ModuleOp module) {
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
   for (RuntimeFunction function :
-       {abi::launch, abi::axisIndex, abi::copy, abi::read, abi::allGather, abi::reduceScatter,
-        abi::allReduce, abi::allToAll, abi::broadcast, abi::sendRecv, abi::wait})
+       {abi::launch, abi::deviceLaunch, abi::axisIndex, abi::copy, abi::read, abi::write,
+        abi::constant, abi::allGather, abi::reduceScatter, abi::allReduce, abi::allToAll,
+        abi::broadcast, abi::sendRecv, abi::wait})
     LLVM::LLVMFuncOp::create(builder, module.getLoc(), function.name,
                              getFunctionType(module.getContext(), function));
 }
@@ -63,46 +65,6 @@ void tsp::makeKernelNames(ModuleOp module) {
 }
 
 namespace {
-/// What all patterns use: constants, the rank, calls.
-template <typename OpTy>
-struct CallPattern : OpConversionPattern<OpTy> {
-  using Adaptor = typename OpTy::Adaptor;
-  CallPattern(const LLVMTypeConverter &converter, MLIRContext *context, MeshAttr mesh)
-      : OpConversionPattern<OpTy>(converter, context), mesh(mesh) {}
-
-  static LLVM::LLVMFuncOp function(Operation *op) {
-    return op->getParentOfType<LLVM::LLVMFuncOp>();
-  }
-  static Value rank(Operation *op) { return function(op).getArgument(0); }
-  static Value argumentArray(Operation *op) {
-    return *function(op).getBody().front().template getOps<LLVM::AllocaOp>().begin();
-  }
-  static Value i32(OpBuilder &builder, Location loc, int64_t value) {
-    return LLVM::ConstantOp::create(builder, loc, builder.getI32Type(),
-                                    builder.getI32IntegerAttr(value));
-  }
-  static Value i64(OpBuilder &builder, Location loc, int64_t value) {
-    return LLVM::ConstantOp::create(builder, loc, builder.getI64Type(),
-                                    builder.getI64IntegerAttr(value));
-  }
-  static LLVM::CallOp call(OpBuilder &builder, Location loc, RuntimeFunction callee,
-                           ValueRange arguments) {
-    return LLVM::CallOp::create(builder, loc, getFunctionType(builder.getContext(), callee),
-                                callee.name, arguments);
-  }
-
-  /// rank, space, communication stream, axis, dtype: how collectives begin.
-  SmallVector<Value> begin(OpBuilder &builder, OpTy op) const {
-    auto type = cast<MemRefType>(op.getSource().getType());
-    Location loc = op.getLoc();
-    return {rank(op), i32(builder, loc, abi::spaceHost), i32(builder, loc, abi::streamComm),
-            i32(builder, loc, mesh.getAxisIndex(op.getAxis())),
-            i32(builder, loc, getDtypeNumber(type.getElementType()))};
-  }
-
-  MeshAttr mesh;
-};
-
 int64_t product(ArrayRef<int64_t> sizes) {
   int64_t count = 1;
   for (int64_t size : sizes)
@@ -123,14 +85,8 @@ struct LaunchPattern : CallPattern<BufferLaunchOp> {
     Location loc = op.getLoc();
     auto pointer = LLVM::LLVMPointerType::get(getContext());
     auto kernel = SymbolTable::lookupNearestSymbolFrom<LLVM::LLVMFuncOp>(op, op.getKernelAttr());
-    Value array = argumentArray(op);
-    int32_t count = 0;
-    for (ValueRange list : {adaptor.getInputs(), adaptor.getOutputs()})
-      for (Value buffer : list) {
-        Value slot = LLVM::GEPOp::create(rewriter, loc, pointer, pointer, array,
-                                         ArrayRef<LLVM::GEPArg>{count++});
-        LLVM::StoreOp::create(rewriter, loc, buffer, slot);
-      }
+    int64_t count = 0;
+    Value array = storeArguments(rewriter, op, adaptor, count);
     Value name = LLVM::AddressOfOp::create(rewriter, loc, pointer, getTextName(op.getKernel()));
     Value address = LLVM::AddressOfOp::create(rewriter, loc, pointer, op.getKernel());
     auto number = [&](StringRef attribute) {
@@ -144,13 +100,33 @@ struct LaunchPattern : CallPattern<BufferLaunchOp> {
   }
 };
 
+/// Buffers of the host target are its own memory.
+struct StorePattern : CallPattern<memref::StoreOp> {
+  using CallPattern::CallPattern;
+  LogicalResult matchAndRewrite(memref::StoreOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<LLVM::StoreOp>(op, adaptor.getValue(), adaptor.getMemref());
+    return success();
+  }
+};
+
+struct GetGlobalPattern : CallPattern<memref::GetGlobalOp> {
+  using CallPattern::CallPattern;
+  LogicalResult matchAndRewrite(memref::GetGlobalOp op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<LLVM::AddressOfOp>(
+        op, LLVM::LLVMPointerType::get(getContext()), op.getNameAttr());
+    return success();
+  }
+};
+
 struct CopyPattern : CallPattern<BufferCopyOp> {
   using CallPattern::CallPattern;
   LogicalResult matchAndRewrite(BufferCopyOp op, Adaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     call(rewriter, loc, abi::copy,
-         {rank(op), i32(rewriter, loc, abi::spaceHost), i32(rewriter, loc, abi::streamCompute),
+         {rank(op), i32(rewriter, loc, space), i32(rewriter, loc, abi::streamCompute),
           adaptor.getTarget(), adaptor.getSource(),
           i64(rewriter, loc, getBytes(op.getSource().getType()))});
     rewriter.eraseOp(op);
@@ -166,7 +142,7 @@ struct ReadPattern : CallPattern<BufferReadOp> {
     auto type = cast<IntegerType>(op.getValue().getType());
     Value place = argumentArray(op);
     call(rewriter, loc, abi::read,
-         {rank(op), i32(rewriter, loc, abi::spaceHost), i32(rewriter, loc, abi::streamCompute),
+         {rank(op), i32(rewriter, loc, space), i32(rewriter, loc, abi::streamCompute),
           place, adaptor.getSource(), i64(rewriter, loc, getElementBytes(type))});
     Type stored = type.getWidth() == 1 ? rewriter.getI8Type() : type;
     Value value = LLVM::LoadOp::create(rewriter, loc, stored, place);
@@ -310,8 +286,13 @@ struct SendRecvPattern : CallPattern<BufferSendRecvOp> {
 } // namespace
 
 void tsp::populateRuntimeCallPatterns(const LLVMTypeConverter &converter,
-                                      RewritePatternSet &patterns, MeshAttr mesh) {
-  patterns.add<LaunchPattern, CopyPattern, ReadPattern, AxisIndexPattern, WaitPattern,
-               AllGatherPattern, ReduceScatterPattern, AllReducePattern, AllToAllPattern,
-               BroadcastPattern, SendRecvPattern>(converter, patterns.getContext(), mesh);
+                                      RewritePatternSet &patterns, MeshAttr mesh, int space) {
+  patterns.add<CopyPattern, ReadPattern, AxisIndexPattern, WaitPattern, AllGatherPattern,
+               ReduceScatterPattern, AllReducePattern, AllToAllPattern, BroadcastPattern,
+               SendRecvPattern>(converter, patterns.getContext(), mesh, space);
+  if (space == abi::spaceHost)
+    patterns.add<LaunchPattern, StorePattern, GetGlobalPattern>(converter, patterns.getContext(),
+                                                                mesh, space);
+  else
+    populateDeviceCallPatterns(converter, patterns, mesh, space);
 }

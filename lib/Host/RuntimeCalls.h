@@ -29,10 +29,14 @@ void makeText(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef symb
 /// A text for the name of each launched kernel, which the trace shows.
 void makeKernelNames(mlir::ModuleOp module);
 
-/// tsp.buffer ops to calls, inside functions whose first argument is the rank and
-/// whose first alloca takes the arguments of launches.
+/// A `tsp_device_kernel` for each launched kernel in device form.
+void makeDeviceKernels(mlir::ModuleOp module);
+
+/// tsp.buffer ops, stores of scalars and constants to calls, inside functions whose
+/// first argument is the rank and whose first alloca takes the arguments of
+/// launches. `space`: of all buffers.
 void populateRuntimeCallPatterns(const mlir::LLVMTypeConverter &converter,
-                                 mlir::RewritePatternSet &patterns, MeshAttr mesh);
+                                 mlir::RewritePatternSet &patterns, MeshAttr mesh, int space);
 
 } // namespace tsp
 

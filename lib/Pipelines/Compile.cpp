@@ -201,7 +201,9 @@ static LogicalResult writeDeviceCode(ModuleOp module, const CompileOptions &opti
   });
 }
 
-static LogicalResult writeBinary(ModuleOp module, const CompileOptions &options, Clock &clock) {
+/// `device`: the code of its kernels, for a target that is one.
+static LogicalResult writeBinary(ModuleOp module, const CompileOptions &options,
+                                 const std::optional<DeviceCode> &device, Clock &clock) {
   TemporaryDirectory directory;
   if (std::error_code code = directory.create())
     return module.emitError("cannot make a temporary directory: ") << code.message();
@@ -213,6 +215,13 @@ static LogicalResult writeBinary(ModuleOp module, const CompileOptions &options,
   if (failed(objects))
     return failure();
   clock.phaseDone("objects");
+  if (device) {
+    SmallString<128> image(directory.path);
+    llvm::sys::path::append(image, "device.o");
+    if (failed(compileDeviceImage(module, device->fatbin, objectOptions, image)))
+      return failure();
+    objects->push_back(image.str().str());
+  }
   SmallString<128> description(directory.path);
   llvm::sys::path::append(description, "description.o");
   std::string json = describeModel(module, options.strategy, clock.seconds());
@@ -254,6 +263,19 @@ LogicalResult tsp::compile(ModuleOp module, const CompileOptions &options) {
     phaseOptions.vectorBits = 256;
   if (failed(checkEntries(module)) || failed(setMesh(module, options.mesh)))
     return failure();
+  // The code of a GPU's kernels, made once: for the report and for the binary.
+  std::optional<DeviceCode> device;
+  auto compileDevice = [&]() -> LogicalResult {
+    if (targets.empty() || device)
+      return success();
+    clock.phaseBegins("device");
+    FailureOr<DeviceCode> code = compileDeviceCode(getDeviceModule(module), targets);
+    if (failed(code))
+      return failure();
+    device = std::move(*code);
+    clock.phaseDone("device");
+    return success();
+  };
   for (const Phase &phase : getPhases().drop_front(findPhase(options.from) + 1)) {
     PassManager manager(module.getContext());
     phase.build(manager, phaseOptions);
@@ -264,10 +286,10 @@ LogicalResult tsp::compile(ModuleOp module, const CompileOptions &options) {
     if (phase.name == "codegen" && isDeviceCode(options.emit))
       return writeDeviceCode(module, options, *targets.front());
     if (phase.name == "buffers" && !options.report.empty() &&
-        failed(writeText(module, options.report, [&](llvm::raw_ostream &os) {
-          writeReport(module, options.strategy, os);
-          return success();
-        })))
+        (failed(compileDevice()) || failed(writeText(module, options.report, [&](llvm::raw_ostream &os) {
+           writeReport(module, options.strategy, device, os);
+           return success();
+         }))))
       return failure();
     if (options.emit == ("mlir-" + phase.name).str())
       return writeText(module, options.output, [&](llvm::raw_ostream &os) {
@@ -276,6 +298,10 @@ LogicalResult tsp::compile(ModuleOp module, const CompileOptions &options) {
         return success();
       });
   }
+  if (options.emit != "llvm" && failed(compileDevice()))
+    return failure();
+  if (!targets.empty())
+    getDeviceModule(module).erase();
   if (options.emit == "llvm") {
     ObjectOptions objectOptions;
     objectOptions.cpu = options.targetCpu;
@@ -283,7 +309,7 @@ LogicalResult tsp::compile(ModuleOp module, const CompileOptions &options) {
       return printLLVM(module, objectOptions, os);
     });
   }
-  return writeBinary(module, options, clock);
+  return writeBinary(module, options, device, clock);
 }
 
 int tsp::compileFile(StringRef input, const CompileOptions &options) {

@@ -109,8 +109,10 @@ static void buildBuffers(OpPassManager &manager, const PipelineOptions &options)
 }
 
 /// Kernels are finished by now, so that launches know their grid and scratch.
-static void buildRuntime(OpPassManager &manager, const PipelineOptions &) {
-  manager.addPass(createBuffersToLLVM());
+static void buildRuntime(OpPassManager &manager, const PipelineOptions &options) {
+  BuffersToLLVMOptions toLLVM;
+  toLLVM.device = options.isDevice();
+  manager.addPass(createBuffersToLLVM(toLLVM));
 }
 
 ArrayRef<Phase> tsp::getPhases() {

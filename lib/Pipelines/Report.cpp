@@ -8,6 +8,7 @@
 #include "Report.h"
 #include "tsp/Dialect/TSP/IR/TspDialect.h"
 #include "tsp/Host/BufferPlan.h"
+#include "tsp/Kernels/GPU/DeviceForm.h"
 
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -17,23 +18,27 @@ using namespace tsp;
 namespace json = llvm::json;
 
 static json::Object reportEntry(func::FuncOp entry, DictionaryAttr plan) {
-  auto number = [&](StringRef name) { return plan.getAs<IntegerAttr>(name).getInt(); };
+  auto number = [&](StringRef name) {
+    return plan.getAs<IntegerAttr>(name).getInt();
+  };
   int64_t launches = 0;
   llvm::StringMap<int64_t> counts;
   entry.walk([&](Operation *op) {
     if (isa<BufferLaunchOp>(op))
       ++launches;
-    if (isa<BufferAllGatherOp, BufferReduceScatterOp, BufferAllReduceOp, BufferAllToAllOp,
-            BufferBroadcastOp, BufferSendRecvOp>(op))
+    if (isa<BufferAllGatherOp, BufferReduceScatterOp, BufferAllReduceOp,
+            BufferAllToAllOp, BufferBroadcastOp, BufferSendRecvOp>(op))
       ++counts[op->getName().stripDialect().split('.').second];
   });
   json::Object collectives;
   for (const auto &count : counts)
     collectives[count.getKey().str()] = count.getValue();
   json::Array atPeak;
-  for (auto item : plan.getAs<ArrayAttr>("at_peak").getAsRange<DictionaryAttr>())
-    atPeak.push_back(json::Object{{"bytes", item.getAs<IntegerAttr>("bytes").getInt()},
-                                  {"buffer", item.getAs<StringAttr>("buffer").getValue()}});
+  for (auto item :
+       plan.getAs<ArrayAttr>("at_peak").getAsRange<DictionaryAttr>())
+    atPeak.push_back(
+        json::Object{{"bytes", item.getAs<IntegerAttr>("bytes").getInt()},
+                     {"buffer", item.getAs<StringAttr>("buffer").getValue()}});
   return json::Object{{"name", entry.getName()},
                       {"arena_bytes", number("arena_bytes")},
                       {"peak_bytes", number("peak_bytes")},
@@ -43,7 +48,38 @@ static json::Object reportEntry(func::FuncOp entry, DictionaryAttr plan) {
                       {"at_peak", std::move(atPeak)}};
 }
 
-void tsp::writeReport(ModuleOp module, StringRef strategy, llvm::raw_ostream &os) {
+/// What one kernel takes of one architecture.
+static json::Object reportKernel(const KernelResources &kernel,
+                                 const DeviceLaunch &launch) {
+  int64_t threads = launch.block[0] * launch.block[1] * launch.block[2];
+  int64_t blocks = getBlocksPerProcessor(kernel, threads, launch.sharedBytes);
+  return json::Object{
+      {"name", kernel.kernel},
+      {"architecture", kernel.target->name},
+      {"grid", json::Array{launch.grid[0], launch.grid[1], launch.grid[2]}},
+      {"block", json::Array{launch.block[0], launch.block[1], launch.block[2]}},
+      {"registers", kernel.registers},
+      {"stack_bytes", kernel.stack},
+      {"spill_bytes", kernel.spillStores + kernel.spillLoads},
+      {"shared_bytes", kernel.shared + launch.sharedBytes},
+      {"workspace_bytes", launch.workspaceBytes},
+      {"blocks_per_processor", blocks},
+      {"occupancy",
+       double(blocks * threads) / kernel.target->threadsPerProcessor}};
+}
+
+static json::Object reportDevice(ModuleOp module, const DeviceCode &device) {
+  json::Array kernels;
+  for (const KernelResources &kernel : device.resources)
+    if (auto function = module.lookupSymbol<func::FuncOp>(kernel.kernel))
+      kernels.push_back(reportKernel(kernel, getDeviceLaunch(function)));
+  return json::Object{{"fatbin_bytes", int64_t(device.fatbin.size())},
+                      {"kernels", std::move(kernels)}};
+}
+
+void tsp::writeReport(ModuleOp module, StringRef strategy,
+                      const std::optional<DeviceCode> &device,
+                      llvm::raw_ostream &os) {
   MeshAttr mesh = getRankMesh(module);
   json::Array axes, entries;
   for (auto [axis, size] : llvm::zip(mesh.getAxes(), mesh.getSizes()))
@@ -58,5 +94,7 @@ void tsp::writeReport(ModuleOp module, StringRef strategy, llvm::raw_ostream &os
                       {"mesh", std::move(axes)},
                       {"kernels", kernels},
                       {"entries", std::move(entries)}};
+  if (device)
+    report["device"] = reportDevice(module, *device);
   os << llvm::formatv("{0:2}", json::Value(std::move(report))) << "\n";
 }

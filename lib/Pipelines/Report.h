@@ -8,14 +8,20 @@
 #ifndef TSP_LIB_PIPELINES_REPORT_H
 #define TSP_LIB_PIPELINES_REPORT_H
 
+#include "tsp/Kernels/GPU/DeviceCode.h"
+
 #include "mlir/IR/BuiltinOps.h"
 
 namespace tsp {
 
 /// {strategy, mesh, kernels, entries: [{name, arena_bytes, peak_bytes, copies,
-/// launches, collectives: {name: count}, at_peak: [{bytes, buffer}]}]} of a module
-/// on buffers.
-void writeReport(mlir::ModuleOp module, llvm::StringRef strategy, llvm::raw_ostream &os);
+/// launches, collectives: {name: count}, at_peak: [{bytes, buffer}]}]} of a
+/// module on buffers. For a device also device: {fatbin_bytes, kernels: [{name,
+/// architecture, grid, block, registers, stack_bytes, spill_bytes,
+/// shared_bytes, workspace_bytes, blocks_per_processor, occupancy}]}.
+void writeReport(mlir::ModuleOp module, llvm::StringRef strategy,
+                 const std::optional<DeviceCode> &device,
+                 llvm::raw_ostream &os);
 
 } // namespace tsp
 

@@ -32,7 +32,7 @@ func.func @gather(%x: tensor<2x2x7xf32>) -> tensor<2x5x7xf32> {
 }
 
 // CHECK-LABEL: llvm.func @tsp_entry_constant
-// CHECK: llvm.mlir.addressof @tsp_constant
+// CHECK: llvm.mlir.addressof @tsp_data
 // CHECK: llvm.call @tsp_copy
 func.func @constant() -> tensor<2xi32> {
   %c = stablehlo.constant dense<[1, 2]> : tensor<2xi32>
@@ -54,7 +54,7 @@ func.func @while(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
-// CHECK: llvm.mlir.global internal constant @tsp_constant("\01\00\00\00\02\00\00\00") {addr_space = 0 : i32, alignment = 64 : i64}
+// CHECK: llvm.mlir.global internal constant @tsp_data("\01\00\00\00\02\00\00\00") {addr_space = 0 : i32, alignment = 64 : i64}
 // CHECK: llvm.func @tsp_launch(!llvm.ptr, i32, !llvm.ptr, !llvm.ptr, i64, i64, i64, !llvm.ptr)
 // CHECK: llvm.mlir.global internal constant @tsp_name_k("k\00")
 // CHECK: llvm.mlir.global external constant @tsp_entry_table()

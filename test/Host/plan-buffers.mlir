@@ -44,9 +44,9 @@ func.func @reshape(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
 // Arguments and constants that are returned are copied; equal constants are one.
 // CHECK-LABEL: func.func @copies
 // CHECK: tsp.buffer.copy %arg0 to %arg1
-// CHECK: %[[C:.*]] = memref.get_global @tsp_constant
+// CHECK: %[[C:.*]] = memref.get_global @tsp_data
 // CHECK: tsp.buffer.copy %[[C]] to %arg2
-// CHECK: %[[C2:.*]] = memref.get_global @tsp_constant :
+// CHECK: %[[C2:.*]] = memref.get_global @tsp_data :
 // CHECK: tsp.buffer.copy %[[C2]] to %arg3
 func.func @copies(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<2xi32>, tensor<2xi32>) {
   %c = stablehlo.constant dense<[1, 2]> : tensor<2xi32>

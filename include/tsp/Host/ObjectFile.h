@@ -34,6 +34,11 @@ mlir::FailureOr<std::vector<std::string>> compileObjects(mlir::ModuleOp module,
 mlir::LogicalResult compileDescription(mlir::ModuleOp module, llvm::StringRef json,
                                        const ObjectOptions &options, llvm::StringRef path);
 
+/// Writes the code of the device's kernels as an object of its own
+/// (tsp_device_code).
+mlir::LogicalResult compileDeviceImage(mlir::ModuleOp module, llvm::StringRef fatbin,
+                                       const ObjectOptions &options, llvm::StringRef path);
+
 /// The module as optimised LLVM IR text.
 mlir::LogicalResult printLLVM(mlir::ModuleOp module, const ObjectOptions &options,
                               llvm::raw_ostream &os);

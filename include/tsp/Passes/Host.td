@@ -76,7 +76,14 @@ def BuffersToLLVM : Pass<"tsp-buffers-to-llvm", "::mlir::ModuleOp"> {
     Each entry becomes `tsp_entry_<name>(rank, args, results, arena)`, every
     buffer a pointer, launches and transfers calls of the functions in
     runtime/include/tsp_runtime.h; the table of entries is added.
+
+    With `device`, all buffers are in a device's memory: kernels are launched from
+    the device image, each with a `tsp_device_kernel`; scalars that the host program
+    knows are written by `tsp_write`, constants put there by `tsp_constant`.
   }];
+  let options = [
+    Option<"device", "device", "bool", "false", "Buffers and kernels are a device's">
+  ];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect",
                            "::tsp::TspDialect"];
 }

@@ -143,8 +143,8 @@ public:
   }
 
 private:
-  /// Swizzled tiles of dynamic shared memory count on its alignment; its size is
-  /// known at the launch only, which a declaration says.
+  /// Swizzled tiles of dynamic shared memory count on its alignment; its size
+  /// is known at the launch only, which a declaration says.
   static void finishSharedMemory(gpu::GPUModuleOp device) {
     for (auto global : device.getOps<LLVM::GlobalOp>()) {
       if (global.getAddrSpace() !=
