@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "backends/cuda/Emulation.h"
 #include "core/Context.h"
 #include "core/Json.h"
 
@@ -20,10 +21,10 @@ struct UsageError : Error {
 };
 
 struct CommandLine {
-  std::string program, entry, out, stats, trace;
+  std::string program, entry, out, stats, trace, devices, emulation;
   std::vector<std::string> args;
   int repeat = 1;
-  bool help = false, describe = false, zeroStates = false;
+  bool help = false, describe = false, zeroStates = false, emulate = false;
   tsp_options options;
 };
 } // namespace
@@ -68,17 +69,26 @@ static CommandLine parseCommandLine(int argc, char **argv) {
       flag.resize(equals);
     }
     if (flag == "--help" || flag == "-h" || flag == "--describe" ||
-        flag == "--zero-states") {
+        flag == "--zero-states" || flag == "--graphs") {
       if (hasValue)
         throw UsageError(flag + " takes no value");
-      (flag == "--describe"      ? line.describe
-       : flag == "--zero-states" ? line.zeroStates
-                                 : line.help) = true;
+      if (flag == "--graphs")
+        line.options.graphs = 1;
+      else
+        (flag == "--describe"      ? line.describe
+         : flag == "--zero-states" ? line.zeroStates
+                                   : line.help) = true;
+      continue;
+    }
+    if (flag == "--emulate") {
+      line.emulate = true;
+      line.emulation = value;
       continue;
     }
     static const char *const known[] = {"--entry",   "--args",   "--out",
                                         "--stats",   "--trace",  "--threads",
-                                        "--repeat",  "--link",   "--watchdog"};
+                                        "--repeat",  "--link",   "--watchdog",
+                                        "--device"};
     bool isKnown = false;
     for (const char *name : known)
       isKnown |= flag == name;
@@ -102,6 +112,8 @@ static CommandLine parseCommandLine(int argc, char **argv) {
       line.options.threads = parseCount(value, flag);
     else if (flag == "--repeat")
       line.repeat = parseCount(value, flag);
+    else if (flag == "--device")
+      line.devices = value;
     else if (flag == "--link")
       parseLink(value, line.options);
     else
@@ -114,7 +126,8 @@ static CommandLine parseCommandLine(int argc, char **argv) {
 static const char *usageText =
     "usage: %s --args=FILE [--args=FILE ..] [--out=FILE] [options]\n"
     "\n"
-    "Runs a compiled model; its ranks are threads of this process.\n"
+    "Runs a compiled model; its ranks are threads of this process. A model for\n"
+    "CUDA gives each rank a device; ranks share devices where there are fewer.\n"
     "\n"
     "  --args=FILE       .safetensors, .npz or .npy with arguments, by name;\n"
     "                    may be repeated, the last file wins\n"
@@ -128,6 +141,11 @@ static const char *usageText =
     "  --link=GB/s,us    simulate links of this bandwidth and latency\n"
     "  --watchdog=S      give up on a rank that does nothing for S seconds\n"
     "                    (default 60; 0: never)\n"
+    "  --device=N,M,..   CUDA: the devices of the ranks in turn (default: all)\n"
+    "  --graphs          CUDA: record the entry as a graph, run that; needs a\n"
+    "                    device for each rank and more than one --repeat\n"
+    "  --emulate[=DIR]   CUDA: run on the CPU, on the emulation in DIR; no GPU\n"
+    "                    and no driver are needed\n"
     "  --describe        show entries, arguments and results\n"
     "  --help            this text\n"
     "\n"
@@ -247,6 +265,9 @@ int tsp_main_model(const tsp_model *model, int argc, char **argv) {
       fputs(describe(ModelDesc::parse(*model)).c_str(), stdout);
       return 0;
     }
+    if (line.emulate)
+      useEmulation(line.emulation);
+    line.options.devices = line.devices.empty() ? nullptr : line.devices.c_str();
     context = std::make_unique<Context>(*model, line.options);
     runModel(line, *context);
   } catch (const UsageError &error) {

@@ -33,6 +33,14 @@ public:
   /// Number of transfers that a rank started and did not wait for.
   virtual int64_t pending(const tsp_rank &rank) const = 0;
 
+  /// Looks for errors of the transport while a rank waits for its device; calls
+  /// Session::fail when there are any.
+  virtual void poll(tsp_rank &) {}
+
+  /// What a rank's device may be waiting for, for the message about a device
+  /// that does nothing: a sentence, or "".
+  virtual std::string waitingText(tsp_rank &) { return ""; }
+
   /// Wakes all ranks that wait, after Session::fail.
   virtual void wakeAll() = 0;
 };

@@ -108,38 +108,87 @@ int64_t tsp_axis_size(tsp_rank *rank, int32_t axis) {
   return rank->axisSize(axis);
 }
 
-void tsp_copy(tsp_rank *, int32_t, int32_t, void *dst, const void *src,
-              int64_t bytes) {
+/// Does something on the rank's device, or in host memory when `space` says so;
+/// notes an error. Objects of the work are gone before the caller unwinds.
+template <typename OnDevice, typename OnHost>
+static bool inSpace(tsp_rank &rank, int32_t space, OnDevice onDevice,
+                    OnHost onHost) {
+  if (rank.session.failed())
+    return false;
+  try {
+    if (space == rank.device->space())
+      onDevice(*rank.device);
+    else if (space == TSP_SPACE_HOST)
+      onHost();
+    else
+      throw Error(format("there is no memory space %d; the model's target is "
+                         "'%s'",
+                         space, rank.session.model.target.c_str()));
+    return true;
+  } catch (const std::exception &error) {
+    rank.session.fail(
+        format("rank %lld: %s", (long long)rank.index, error.what()));
+    return false;
+  }
+}
+
+static void copyOnHost(void *dst, const void *src, int64_t bytes) {
   if (bytes > 0 && dst != src)
     memcpy(dst, src, size_t(bytes));
 }
 
-void tsp_read(tsp_rank *, int32_t, int32_t, void *host_dst, const void *src,
-              int64_t bytes) {
-  if (bytes > 0)
-    memcpy(host_dst, src, size_t(bytes));
+void tsp_copy(tsp_rank *rank, int32_t space, int32_t stream, void *dst,
+              const void *src, int64_t bytes) {
+  if (!inSpace(
+          *rank, space,
+          [&](Device &device) { device.copy(stream, dst, src, bytes); },
+          [&] { copyOnHost(dst, src, bytes); }))
+    unwind(*rank);
 }
 
-void tsp_write(tsp_rank *, int32_t, int32_t, void *dst, const void *host_src,
-               int64_t bytes) {
-  if (bytes > 0)
-    memcpy(dst, host_src, size_t(bytes));
+void tsp_read(tsp_rank *rank, int32_t space, int32_t stream, void *host_dst,
+              const void *src, int64_t bytes) {
+  if (!inSpace(
+          *rank, space,
+          [&](Device &device) { device.read(stream, host_dst, src, bytes); },
+          [&] { copyOnHost(host_dst, src, bytes); }))
+    unwind(*rank);
 }
 
-void *tsp_constant(tsp_rank *, int32_t, const void *host_data, int64_t) {
-  return const_cast<void *>(host_data);
+void tsp_write(tsp_rank *rank, int32_t space, int32_t stream, void *dst,
+               const void *host_src, int64_t bytes) {
+  if (!inSpace(
+          *rank, space,
+          [&](Device &device) { device.write(stream, dst, host_src, bytes); },
+          [&] { copyOnHost(dst, host_src, bytes); }))
+    unwind(*rank);
 }
 
-void tsp_device_launch(tsp_rank *rank, int32_t, const tsp_device_kernel *kernel,
-                       int64_t, void **) {
-  tsp_fail(rank, format("kernel %s is for a device, but this model has none",
-                        kernel->name)
-                     .c_str());
+void *tsp_constant(tsp_rank *rank, int32_t space, const void *host_data,
+                   int64_t bytes) {
+  void *result = const_cast<void *>(host_data);
+  if (!inSpace(
+          *rank, space,
+          [&](Device &device) { result = device.constant(host_data, bytes); },
+          [] {}))
+    unwind(*rank);
+  return result;
+}
+
+void tsp_device_launch(tsp_rank *rank, int32_t stream,
+                       const tsp_device_kernel *kernel, int64_t nargs,
+                       void **args) {
+  rank->lastKernel.store(kernel->name, std::memory_order_relaxed);
+  if (!inSpace(
+          *rank, rank->device->space(),
+          [&](Device &device) { device.launch(stream, *kernel, nargs, args); },
+          [] {}))
+    unwind(*rank);
+  rank->progress.fetch_add(1, std::memory_order_relaxed);
 }
 
 void tsp_fail(tsp_rank *rank, const char *message) {
-  rank->session.fail(
-      format("rank %lld: %s", (long long)rank->index, message));
+  rank->session.fail(format("rank %lld: %s", (long long)rank->index, message));
   unwind(*rank);
 }
 
@@ -182,9 +231,8 @@ tsp_event tsp_all_gather_start(tsp_rank *rank, int32_t, int32_t, int32_t axis,
                                int64_t outer, int64_t total,
                                int64_t inner_bytes, int32_t layout,
                                int64_t unit) {
-  return start(rank,
-               makeTransfer(Collective::AllGather, axis, dtype, dst, src, outer,
-                            total, inner_bytes, layout, unit));
+  return start(rank, makeTransfer(Collective::AllGather, axis, dtype, dst, src,
+                                  outer, total, inner_bytes, layout, unit));
 }
 
 tsp_event tsp_reduce_scatter_start(tsp_rank *rank, int32_t, int32_t,
@@ -232,9 +280,8 @@ tsp_event tsp_all_to_all_start(tsp_rank *rank, int32_t, int32_t, int32_t axis,
                                int64_t total1, int64_t inner_bytes,
                                int32_t split, int32_t layout0, int64_t unit0,
                                int32_t layout1, int64_t unit1) {
-  Transfer transfer =
-      makeTransfer(Collective::AllToAll, axis, dtype, dst, src, outer, total0,
-                   inner_bytes, layout0, unit0);
+  Transfer transfer = makeTransfer(Collective::AllToAll, axis, dtype, dst, src,
+                                   outer, total0, inner_bytes, layout0, unit0);
   transfer.mid = mid;
   transfer.dim1 = {total1, 1, layout1, unit1};
   transfer.split = split;
@@ -246,9 +293,8 @@ tsp_event tsp_broadcast_start(tsp_rank *rank, int32_t, int32_t, int32_t axis,
                               int64_t outer, int64_t total, int64_t inner_bytes,
                               int32_t layout, int64_t unit, int64_t offset,
                               int64_t size) {
-  Transfer transfer =
-      makeTransfer(Collective::Broadcast, axis, dtype, dst, src, outer, total,
-                   inner_bytes, layout, unit);
+  Transfer transfer = makeTransfer(Collective::Broadcast, axis, dtype, dst, src,
+                                   outer, total, inner_bytes, layout, unit);
   transfer.offset = offset;
   transfer.size = size;
   return start(rank, transfer);

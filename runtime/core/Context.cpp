@@ -15,14 +15,15 @@ Context::Context(const tsp_model &model, const tsp_options &options)
     : desc(ModelDesc::parse(model)) {
   placeValues();
   session = std::make_unique<Session>(desc, options);
+  session->open();
   int64_t arenaBytes = 0;
   for (const EntryDesc &entry : desc.entries)
     arenaBytes = std::max(arenaBytes, entry.arenaBytes);
-  for (auto &rank : session->ranks) {
-    rank->persistent = Mapping(persistentBytes);
-    rank->arena = Mapping(arenaBytes);
-    rank->borders.resize(desc.entries.size());
-  }
+  session->runOnRanks([this, arenaBytes](tsp_rank &rank) {
+    rank.persistent = rank.device->allocate(persistentBytes);
+    rank.arena = rank.device->allocate(arenaBytes);
+    rank.borders.resize(desc.entries.size());
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -113,9 +114,8 @@ static std::pair<int, int> findValue(const Context &context, const char *entry,
 
 std::pair<int, int> Context::findArg(const char *entry,
                                      const char *name) const {
-  return findValue(*this, entry, name, "argument", [&](const EntryDesc &desc) {
-    return desc.findArg(name);
-  });
+  return findValue(*this, entry, name, "argument",
+                   [&](const EntryDesc &desc) { return desc.findArg(name); });
 }
 
 std::pair<int, int> Context::findResult(const char *entry,
@@ -141,15 +141,17 @@ const Place &Context::resultPlace(int entry, int result) const {
 }
 
 char *Context::local(const tsp_rank &rank, const Place &place) const {
-  const Mapping &block =
+  const auto &block =
       place.block < 0 ? rank.persistent : rank.borders[place.block];
-  return block.data() + place.offset;
+  return block->data() + place.offset;
 }
 
 void Context::prepare(int entry) {
-  for (auto &rank : session->ranks)
-    if (!rank->borders[entry].data())
-      rank->borders[entry] = Mapping(entries[entry].blockBytes);
+  if (session->ranks.front()->borders[entry])
+    return;
+  session->runOnRanks([this, entry](tsp_rank &rank) {
+    rank.borders[entry] = rank.device->allocate(entries[entry].blockBytes);
+  });
 }
 
 void Context::checkUsable() const {
@@ -183,9 +185,10 @@ void Context::setZero(int entry, int arg) {
   prepare(entry);
   ArgState &state = *entries[entry].args[arg];
   int64_t bytes = desc.entries[entry].args[arg].localBytes();
-  for (auto &rank : session->ranks)
-    if (bytes > 0)
-      memset(local(*rank, state.place), 0, size_t(bytes));
+  Place place = state.place;
+  session->runOnRanks([this, place, bytes](tsp_rank &rank) {
+    rank.device->zero(local(rank, place), bytes);
+  });
   state.loaded = true;
 }
 
@@ -196,7 +199,8 @@ void Context::unload(int entry, int arg) {
 void Context::unloadStates(int entry) {
   const EntryDesc &entryDesc = desc.entries[entry];
   for (size_t i = 0; i < entryDesc.args.size(); ++i)
-    if (entryDesc.args[i].kind == ArgKind::State || entryDesc.args[i].alias >= 0)
+    if (entryDesc.args[i].kind == ArgKind::State ||
+        entryDesc.args[i].alias >= 0)
       entries[entry].args[i]->loaded = false;
 }
 
@@ -204,14 +208,23 @@ void Context::unloadStates(int entry) {
 // Calls
 //===----------------------------------------------------------------------===//
 
+namespace {
+/// Compiled code with what it is called with.
+struct EntryCall {
+  tsp_rank &rank;
+  tsp_entry_fn fn;
+  void **args, **results;
+};
+} // namespace
+
 /// Runs compiled code on a rank. Errors inside come back here by longjmp, so
 /// nothing in this frame needs a destructor.
-static void runEntry(tsp_rank &rank, tsp_entry_fn fn, void **args,
-                     void **results) {
-  rank.activity.store(Activity::Computing);
-  if (setjmp(rank.unwind) == 0)
-    fn(&rank, args, results, rank.arena.data());
-  rank.activity.store(Activity::Finished);
+static void runEntry(void *context) {
+  const EntryCall &call = *static_cast<EntryCall *>(context);
+  call.rank.activity.store(Activity::Computing);
+  if (setjmp(call.rank.unwind) == 0)
+    call.fn(&call.rank, call.args, call.results, call.rank.arena->data());
+  call.rank.activity.store(Activity::Finished);
 }
 
 void Context::call(int entry) {
@@ -227,14 +240,15 @@ void Context::call(int entry) {
   session->communicator->reset();
   state->called = false;
 
-  auto run = [this, code, state](tsp_rank &rank) {
+  auto run = [this, code, state, entry](tsp_rank &rank) {
     std::vector<void *> args, results;
     for (const ArgState *arg : state->args)
       args.push_back(local(rank, arg->place));
     for (const Place &place : state->results)
       results.push_back(local(rank, place));
     int64_t begin = nowNs();
-    runEntry(rank, code->fn, args.data(), results.data());
+    EntryCall call{rank, code->fn, args.data(), results.data()};
+    rank.device->run(entry, runEntry, &call);
     rank.runSeconds.push_back(double(nowNs() - begin) / 1e9);
     int64_t pending = session->communicator->pending(rank);
     if (pending > 0 && !session->failed())

@@ -161,7 +161,10 @@ void *tsp_local_buffer(tsp_context *context, const char *entry,
         a >= 0 ? static_cast<const ValueDesc &>(desc.args[a]) : desc.results[r];
     if (bytes)
       *bytes = value.localBytes();
-    result = c.local(*c.running().ranks[rank], place);
+    const tsp_rank *here = c.running().findRank(rank);
+    if (!here)
+      throw Error(format("rank %d is in another process", rank));
+    result = c.local(*here, place);
   });
   return result;
 }

@@ -13,21 +13,19 @@ void tsp::runtime::scatter(
     const ValueDesc &value, const tsp_rank &rank, char *local,
     const std::function<void(char *, int64_t, int64_t)> &read) {
   auto dims = value.owned(rank.session.model.mesh, rank.coordinates);
-  int64_t size = dtypeSize(value.dtype), owned = 1;
-  for (const auto &segments : dims) {
-    int64_t sum = 0;
-    for (const Segment &segment : segments)
-      sum += segment.size;
-    owned *= sum;
-  }
-  if (owned * size < value.localBytes())
-    memset(local, 0, size_t(value.localBytes()));
-  if (owned == 0)
-    return;
+  int64_t size = dtypeSize(value.dtype);
+  std::unique_ptr<Upload> upload =
+      rank.device->upload(local, value.localBytes());
   forEachRun(dims, value.shape, value.localShape,
              [&](int64_t to, int64_t from, int64_t run) {
-               read(local + to * size, run * size, from * size);
+               int64_t bytes;
+               for (int64_t done = 0; done < run * size; done += bytes) {
+                 bytes = run * size - done;
+                 char *dst = upload->piece(to * size + done, bytes);
+                 read(dst, bytes, from * size + done);
+               }
              });
+  upload->finish();
 }
 
 void Context::addFile(const std::string &path) {
@@ -67,15 +65,15 @@ void Context::loadFromFile(const ArgDesc &arg, const Place &place,
     whole = std::make_shared<std::vector<char>>(file->readWhole(tensor));
   const ArgDesc *value = &arg;
   const FileTensor *source = &tensor;
-  session->runOnRanks([this, value, source, place, file, whole](
-                          tsp_rank &rank) {
-    SliceReader reader = whole ? SliceReader(*file, *source, *whole)
-                               : SliceReader(*file, *source);
-    scatter(*value, rank, local(rank, place),
-            [&](char *dst, int64_t bytes, int64_t offset) {
-              reader.read(dst, uint64_t(bytes), uint64_t(offset));
-            });
-  });
+  session->runOnRanks(
+      [this, value, source, place, file, whole](tsp_rank &rank) {
+        SliceReader reader = whole ? SliceReader(*file, *source, *whole)
+                                   : SliceReader(*file, *source);
+        scatter(*value, rank, local(rank, place),
+                [&](char *dst, int64_t bytes, int64_t offset) {
+                  reader.read(dst, uint64_t(bytes), uint64_t(offset));
+                });
+      });
 }
 
 /// Names in the files that are no argument's: a misspelt one may be there.
@@ -122,9 +120,9 @@ void Context::load(int entry) {
       loadFromFile(arg, state.place, file, *tensor);
       state.loaded = true;
     } else if (++missingCount <= 8) {
-      missing += format("\n  %s '%s' (%s): %s", kindName(arg.kind),
-                        arg.name.c_str(), arg.positional.c_str(),
-                        arg.type().c_str());
+      missing +=
+          format("\n  %s '%s' (%s): %s", kindName(arg.kind), arg.name.c_str(),
+                 arg.positional.c_str(), arg.type().c_str());
     }
   }
   if (missingCount == 0)

@@ -65,6 +65,12 @@ public:
       throw Error(format("the model's description has version %lld; this "
                          "runtime reads version 1",
                          (long long)version));
+    if (const Json *target = json.find("target"))
+      model.target = target->asString("target");
+    if (model.target != "host" && model.target != "cuda")
+      throw Error("the model is for target '" + model.target +
+                  "'; this runtime has host and cuda");
+    readSize(json, "device_workspace_bytes", root, model.workspaceBytes);
     readMesh(json.at("mesh", root));
     if (const Json *groups = json.find("groups"))
       readGroups(*groups);
@@ -175,8 +181,7 @@ private:
     value.shape = json.at("shape", path).asInts(path + ": shape");
     value.placement.resize(value.shape.size());
     if (const Json *placement = json.find("placement")) {
-      if (placement->asArray(path + ": placement").size() !=
-          value.shape.size())
+      if (placement->asArray(path + ": placement").size() != value.shape.size())
         throw Error(path + ": 'placement' needs one object a dim");
       for (size_t i = 0; i < value.shape.size(); ++i)
         value.placement[i] = readDim(placement->items[i], path);
@@ -200,8 +205,8 @@ private:
     entry.name = json.at("name", "an entry").asString("entry: name");
     std::string path = "entry '" + entry.name + "'";
     const Json *symbol = json.find("symbol");
-    entry.symbol =
-        symbol ? symbol->asString(path + ": symbol") : "tsp_entry_" + entry.name;
+    entry.symbol = symbol ? symbol->asString(path + ": symbol")
+                          : "tsp_entry_" + entry.name;
     for (const tsp_entry_point *point = table; point && point->symbol; ++point)
       if (entry.symbol == point->symbol)
         entry.fn = point->fn;
@@ -276,5 +281,24 @@ ModelDesc ModelDesc::parse(const tsp_model &model) {
   ModelDesc result;
   result.json = model.json;
   Reader(result).read(Json::parse(result.json), model.entries);
+  result.device = model.device;
+  if (result.onDevice() && !(result.device && result.device->data))
+    throw Error("the model is for target '" + result.target +
+                "', but has no device code (tsp_device_code)");
   return result;
+}
+
+int64_t ModelDesc::groupSize(const AxisGroup &group) const {
+  int64_t size = 1;
+  for (int axis : group.axes)
+    size *= mesh[axis];
+  return size;
+}
+
+int64_t ModelDesc::groupIndex(const AxisGroup &group,
+                              const std::vector<int64_t> &coordinates) const {
+  int64_t index = 0;
+  for (int axis : group.axes)
+    index = index * mesh[axis] + coordinates[axis];
+  return index;
 }

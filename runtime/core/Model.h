@@ -65,12 +65,22 @@ struct AxisGroup {
 };
 
 struct ModelDesc {
+  std::string target = "host"; ///< or "cuda"
+  const tsp_device_image *device = nullptr;
+  int64_t workspaceBytes = 0; ///< of the device's kernels
   MeshShape mesh;
   std::vector<std::string> axisNames;
   std::vector<AxisGroup> groups; ///< the mesh axes, then the groups
   double compileSeconds = 0;
   std::string strategy, json;
   std::vector<EntryDesc> entries;
+
+  bool onDevice() const { return target != "host"; }
+
+  /// Size of a group, and a rank's coordinate in it.
+  int64_t groupSize(const AxisGroup &group) const;
+  int64_t groupIndex(const AxisGroup &group,
+                     const std::vector<int64_t> &coordinates) const;
 
   int64_t numRanks() const {
     int64_t product = 1;

@@ -8,6 +8,7 @@
 #ifndef TSP_RUNTIME_CORE_RANK_H
 #define TSP_RUNTIME_CORE_RANK_H
 
+#include "core/Device.h"
 #include "core/Model.h"
 #include "core/ThreadPool.h"
 #include "core/Transfer.h"
@@ -34,10 +35,11 @@ struct CollectiveCount {
 /// One rank: its threads, its memory and its counters. Compiled code runs on
 /// the rank's main thread and hands this struct back to the runtime.
 struct tsp_rank {
-  tsp_rank(tsp::runtime::Session &session, int64_t index);
+  tsp_rank(tsp::runtime::Session &session, int64_t index, int64_t slot);
 
   tsp::runtime::Session &session;
   const int64_t index;
+  const int64_t slot; ///< number among the ranks of this process
   const std::vector<int64_t> coordinates;
 
   /// Counts launches and transfers, to tell slow ranks from stuck ones.
@@ -47,10 +49,12 @@ struct tsp_rank {
   std::atomic<const char *> lastCollective{nullptr};
   tsp::runtime::ThreadPool pool;
 
+  std::unique_ptr<tsp::runtime::Device> device;
+
   // Memory. Parameters and states live as long as the context; inputs and
   // results as long, one block an entry; the arena is shared by the entries.
-  tsp::runtime::Mapping persistent, arena;
-  std::vector<tsp::runtime::Mapping> borders; ///< one an entry
+  std::unique_ptr<tsp::runtime::Block> persistent, arena;
+  std::vector<std::unique_ptr<tsp::runtime::Block>> borders; ///< one an entry
   int64_t parameterBytes = 0;
   int64_t plannedBytes = 0; ///< the largest of the entries called
 
@@ -68,8 +72,11 @@ struct tsp_rank {
   int64_t axisIndex(int32_t group) const;
   int64_t axisSize(int32_t group) const;
 
-  /// Pages touched in all of the rank's memory.
+  /// Bytes in use in all of the rank's memory.
   int64_t touchedBytes() const;
+
+  /// "it waits in all_gather" and so on, for the messages about late ranks.
+  std::string activityText() const;
 };
 
 #endif // TSP_RUNTIME_CORE_RANK_H

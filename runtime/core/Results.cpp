@@ -25,18 +25,21 @@ bool tsp::runtime::isFirstReplica(const ValueDesc &value,
 
 void Context::read(const ValueDesc &value, const Place &place,
                    char *dst) const {
-  int64_t size = dtypeSize(value.dtype);
-  for (const auto &rank : session->ranks) {
-    if (!isFirstReplica(value, *rank))
-      continue;
-    const char *src = local(*rank, place);
-    forEachRun(value.owned(desc.mesh, rank->coordinates), value.shape,
-               value.localShape, [&](int64_t from, int64_t to, int64_t run) {
-                 memcpy(dst + to * size, src + from * size,
-                        size_t(run * size));
-               });
-  }
+  gatherInOrder(
+      value, session->ranks,
+      [&](const tsp_rank &rank) { return local(rank, place); },
+      [&](const char *data, int64_t bytes) {
+        memcpy(dst, data, size_t(bytes));
+        dst += bytes;
+      });
 }
+
+namespace {
+/// Elements that are contiguous in a local buffer and in the whole value.
+struct Run {
+  int64_t local, global, size;
+};
+} // namespace
 
 /// The part of the segments with global elements in [begin, end).
 static std::vector<Segment> clip(const std::vector<Segment> &segments,
@@ -46,7 +49,8 @@ static std::vector<Segment> clip(const std::vector<Segment> &segments,
     int64_t from = std::max(begin, segment.global);
     int64_t to = std::min(end, segment.global + segment.size);
     if (from < to)
-      result.push_back({segment.local + from - segment.global, from, to - from});
+      result.push_back(
+          {segment.local + from - segment.global, from, to - from});
   }
   return result;
 }
@@ -73,7 +77,8 @@ void tsp::runtime::gatherInOrder(
     outer *= value.shape[i];
   int64_t dim = whole ? 1 : value.shape[split];
   int64_t step = whole ? 1 : std::max<int64_t>(1, limit / inner);
-  std::vector<char> block(size_t(inner * std::min(dim, step)));
+  std::vector<char> block(size_t(inner * std::min(dim, step))), fetched;
+  std::vector<Run> runs;
 
   for (int64_t prefix = 0; prefix < outer; ++prefix)
     for (int64_t begin = 0; begin < dim; begin += step) {
@@ -85,16 +90,25 @@ void tsp::runtime::gatherInOrder(
         auto dims = value.owned(rank->session.model.mesh, rank->coordinates);
         int64_t rest = prefix;
         for (size_t i = split; i-- > 0; rest /= value.shape[i])
-          dims[i] = clip(dims[i], rest % value.shape[i],
-                         rest % value.shape[i] + 1);
+          dims[i] =
+              clip(dims[i], rest % value.shape[i], rest % value.shape[i] + 1);
         if (!whole)
           dims[split] = clip(dims[split], begin, end);
-        const char *src = local(*rank);
+        runs.clear();
         forEachRun(dims, value.shape, value.localShape,
                    [&](int64_t from, int64_t to, int64_t run) {
-                     memcpy(&block[size_t((to - first) * size)],
-                            src + from * size, size_t(run * size));
+                     runs.push_back({from, to, run});
                    });
+        if (runs.empty())
+          continue;
+        // Runs ascend in the local buffer: one copy from the device has all.
+        int64_t low = runs.front().local;
+        int64_t high = runs.back().local + runs.back().size;
+        const char *src = rank->device->fetch(local(*rank) + low * size,
+                                              (high - low) * size, fetched);
+        for (const Run &run : runs)
+          memcpy(&block[size_t((run.global - first) * size)],
+                 src + (run.local - low) * size, size_t(run.size * size));
       }
       sink(block.data(), (end - begin) * inner);
     }

@@ -28,13 +28,25 @@ static int chooseThreads(const ModelDesc &model, const tsp_options &options) {
 
 Session::Session(const ModelDesc &model, const tsp_options &options)
     : model(model), options(options), threads(chooseThreads(model, options)),
-      spin(threads * model.numRanks() <= availableCores()),
-      origin(nowNs()) {
+      spin(threads * model.numRanks() <= availableCores()), origin(nowNs()) {
+  backend =
+      model.onDevice() ? makeCudaBackend(model, options) : makeHostBackend();
   for (int64_t i = 0; i < model.numRanks(); ++i)
-    ranks.push_back(std::make_unique<tsp_rank>(*this, i));
-  communicator = makeHostCommunicator(*this);
+    ranks.push_back(std::make_unique<tsp_rank>(*this, i, i));
   for (auto &rank : ranks)
     rankThreads.emplace_back([this, &rank] { rankLoop(*rank); });
+}
+
+void Session::open() {
+  runOnRanks(
+      [this](tsp_rank &rank) { rank.device = backend->makeDevice(rank); });
+  communicator = backend->makeCommunicator(*this);
+}
+
+tsp_rank *Session::findRank(int64_t index) const {
+  int64_t slot = ranks.empty() ? -1 : index - ranks.front()->index;
+  return slot >= 0 && slot < int64_t(ranks.size()) ? ranks[slot].get()
+                                                   : nullptr;
 }
 
 Session::~Session() {
@@ -105,7 +117,8 @@ void Session::fail(const std::string &message) {
       error = message;
     aborted.store(true);
   }
-  communicator->wakeAll();
+  if (communicator)
+    communicator->wakeAll();
 }
 
 void tsp::runtime::unwind(tsp_rank &rank) { longjmp(rank.unwind, 1); }
@@ -114,30 +127,33 @@ void tsp::runtime::unwind(tsp_rank &rank) { longjmp(rank.unwind, 1); }
 // Ranks
 //===----------------------------------------------------------------------===//
 
-tsp_rank::tsp_rank(Session &session, int64_t index)
-    : session(session), index(index),
+tsp_rank::tsp_rank(Session &session, int64_t index, int64_t slot)
+    : session(session), index(index), slot(slot),
       coordinates(rankCoordinates(session.model.mesh, index)),
       pool(session.threads, session.spin ? 20000 : 0, progress) {
   transfers.name = "transfers";
 }
 
 int64_t tsp_rank::axisIndex(int32_t group) const {
-  int64_t coordinate = 0;
-  for (int axis : session.model.groups[group].axes)
-    coordinate = coordinate * session.model.mesh[axis] + coordinates[axis];
-  return coordinate;
+  return session.model.groupIndex(session.model.groups[group], coordinates);
 }
 
 int64_t tsp_rank::axisSize(int32_t group) const {
-  int64_t size = 1;
-  for (int axis : session.model.groups[group].axes)
-    size *= session.model.mesh[axis];
-  return size;
+  return session.model.groupSize(session.model.groups[group]);
 }
 
 int64_t tsp_rank::touchedBytes() const {
-  int64_t sum = persistent.touched() + arena.touched() + pool.scratchTouched();
-  for (const Mapping &border : borders)
-    sum += border.touched();
+  int64_t sum = persistent->touched() + arena->touched() +
+                pool.scratchTouched() + device->touched();
+  for (const auto &border : borders)
+    sum += border ? border->touched() : 0;
   return sum;
+}
+
+std::string tsp_rank::activityText() const {
+  const char *kernel = lastKernel.load(), *collective = lastCollective.load();
+  if (activity.load() == Activity::Waiting)
+    return format("it waits in %s", collective ? collective : "a transfer");
+  return format("it computes%s%s", kernel ? ", last kernel " : "",
+                kernel ? kernel : "");
 }

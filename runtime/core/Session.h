@@ -21,14 +21,22 @@ struct Session {
   Session(const ModelDesc &model, const tsp_options &options);
   ~Session();
 
+  /// Gives the ranks their devices and connects them. Throws an Error.
+  void open();
+
   const ModelDesc &model;
   const tsp_options options;
-  const int threads; ///< of a rank
-  const bool spin;   ///< whether waiting threads may burn time
+  const int threads;    ///< of a rank
+  const bool spin;      ///< whether waiting threads may burn time
   const int64_t origin; ///< time 0 of the trace
 
-  std::vector<std::unique_ptr<tsp_rank>> ranks;
+  // In this order: what comes later uses what comes first.
+  std::unique_ptr<Backend> backend;
+  std::vector<std::unique_ptr<tsp_rank>> ranks; ///< of this process
   std::unique_ptr<Communicator> communicator;
+
+  /// A rank of this process, or null.
+  tsp_rank *findRank(int64_t index) const;
 
   /// Runs fn(rank) on every rank's main thread and waits for all. Throws the
   /// first error of any of them. A rank that is lost may still use fn: it
@@ -42,6 +50,7 @@ struct Session {
   /// Whether a rank did not come back after a failure: its thread is lost and
   /// nothing can run any more.
   bool lost() const { return isLost; }
+  void markLost() { isLost = true; }
 
   bool tracing() const { return options.trace != 0; }
 
@@ -49,7 +58,7 @@ private:
   void rankLoop(tsp_rank &rank);
 
   std::atomic<bool> aborted{false}, stop{false};
-  bool isLost = false;
+  std::atomic<bool> isLost{false};
   std::mutex errorMutex;
   std::string error;
 
@@ -62,9 +71,6 @@ private:
 
 /// Leaves compiled code after an error; never returns.
 [[noreturn]] void unwind(tsp_rank &rank);
-
-/// The communicator whose ranks are threads of this process.
-std::unique_ptr<Communicator> makeHostCommunicator(Session &session);
 
 } // namespace tsp::runtime
 

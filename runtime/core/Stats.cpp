@@ -15,12 +15,12 @@ static std::string collectivesText(const tsp_rank &rank) {
   std::string out = "[";
   for (const auto &[key, count] : rank.counts) {
     out += out.size() > 1 ? ", " : "";
-    out += format(
-        "{\"collective\": \"%s\", \"axis\": %s, \"count\": %lld, "
-        "\"bytes_received\": %lld}",
-        collectiveName(Collective(key.first)),
-        jsonString(rank.session.model.groups[key.second].name).c_str(),
-        (long long)count.count, (long long)count.bytes);
+    out +=
+        format("{\"collective\": \"%s\", \"axis\": %s, \"count\": %lld, "
+               "\"bytes_received\": %lld}",
+               collectiveName(Collective(key.first)),
+               jsonString(rank.session.model.groups[key.second].name).c_str(),
+               (long long)count.count, (long long)count.bytes);
   }
   return out + "]";
 }
@@ -41,14 +41,14 @@ std::string Context::stats() const {
                     wholePages(arenaBytes) +
                     session->threads * wholePages(scratchBytes);
 
-  std::string out = format("{\n  \"compile_seconds\": %.6f,\n"
-                           "  \"strategy\": %s,\n  \"mesh\": {",
-                           desc.compileSeconds,
-                           jsonString(desc.strategy).c_str());
+  std::string out =
+      format("{\n  \"compile_seconds\": %.6f,\n"
+             "  \"strategy\": %s,\n  \"mesh\": {",
+             desc.compileSeconds, jsonString(desc.strategy).c_str());
   for (size_t i = 0; i < desc.mesh.size(); ++i)
-    out += format("%s%s: %lld", i ? ", " : "",
-                  jsonString(desc.axisNames[i]).c_str(),
-                  (long long)desc.mesh[i]);
+    out +=
+        format("%s%s: %lld", i ? ", " : "",
+               jsonString(desc.axisNames[i]).c_str(), (long long)desc.mesh[i]);
   out += format("},\n  \"threads\": %d,\n  \"process_peak_bytes\": %lld,\n"
                 "  \"ranks\": [",
                 session->threads, (long long)processPeakBytes());
@@ -72,6 +72,7 @@ std::string Context::trace() const {
     TraceProcess tracks;
     for (int i = 0; i < session->threads; ++i)
       tracks.push_back(&rank->pool.track(i));
+    rank->device->addTracks(tracks);
     tracks.push_back(&rank->transfers);
     processes.push_back(tracks);
   }

@@ -193,6 +193,19 @@ void tsp_device_launch(tsp_rank *rank, int32_t stream,
                        const tsp_device_kernel *kernel, int64_t nargs,
                        void **args);
 
+/* The image also holds the kernels by which devices combine what several ranks
+ * have, one for each combine and dtype that the program reduces across ranks:
+ *   tsp_reduce_<combine>_<dtype>(dst, srcs, int64_t count, int64_t ranks)
+ *     dst[i] = combination of srcs[0][i], srcs[1][i], .. as tsp_combine says;
+ *     combine: sum, max or min; dtype as in the description
+ *   tsp_reduce_lse_<dtype>_<dtype2>(dst, dst2, srcs, srcs2, int64_t rows,
+ *                                   int64_t inner, int64_t ranks)
+ *   tsp_reduce_argmax_<dtype>_<dtype2>(the same; inner is 1)
+ *     as tsp_all_reduce_pair_start
+ * srcs is an array of `ranks` pointers in device memory; dst may be one of the
+ * sources. They are launched with blocks of 256 threads in x and any number of
+ * blocks in x, so each thread takes elements (rows) a whole grid apart. */
+
 /* Writes `bytes` bytes of the host program to dst. host_src may be reused at
  * once; meant for scalars. */
 void tsp_write(tsp_rank *rank, int32_t space, int32_t stream, void *dst,

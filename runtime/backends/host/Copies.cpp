@@ -12,40 +12,42 @@
 
 using namespace tsp::runtime;
 
-static void copyRows(const BoxCopy &copy, int64_t begin, int64_t end) {
+static void copyRows(const Move &move, char *dst, const char *src,
+                     int64_t begin, int64_t end) {
   for (int64_t row = begin; row < end; ++row) {
-    int64_t index[3] = {row / (copy.count[2] * copy.count[1]),
-                        row / copy.count[2] % copy.count[1],
-                        row % copy.count[2]};
-    char *dst = copy.dst;
-    const char *src = copy.src;
+    int64_t index[3] = {row / (move.count[2] * move.count[1]),
+                        row / move.count[2] % move.count[1],
+                        row % move.count[2]};
+    int64_t to = move.dst, from = move.src;
     for (int i = 0; i < 3; ++i) {
-      dst += index[i] * copy.dstStride[i];
-      src += src ? index[i] * copy.srcStride[i] : 0;
+      to += index[i] * move.dstStride[i];
+      from += index[i] * move.srcStride[i];
     }
     if (!src)
-      memset(dst, 0, copy.bytes);
-    else if (dst != src)
-      memcpy(dst, src, copy.bytes);
+      memset(dst + to, 0, move.bytes);
+    else if (dst + to != src + from)
+      memcpy(dst + to, src + from, move.bytes);
   }
 }
 
-void tsp::runtime::runCopy(ThreadPool &pool, const BoxCopy &copy) {
+void tsp::runtime::runCopy(ThreadPool &pool, const Move &move, char *dst,
+                           const char *src) {
   const int64_t grain = int64_t(256) << 10;
-  int64_t rows = copy.count[0] * copy.count[1] * copy.count[2];
-  if (rows <= 0 || copy.bytes <= 0)
+  int64_t rows = move.rows();
+  if (move.total() <= 0)
     return;
-  if (rows * copy.bytes <= grain || pool.threads() == 1)
-    return copyRows(copy, 0, rows);
+  if (move.total() <= grain || pool.threads() == 1)
+    return copyRows(move, dst, src, 0, rows);
   if (rows > 1)
-    return parallelFor(
-        pool, rows, grain / std::min(copy.bytes, grain),
-        [&](int64_t begin, int64_t end) { copyRows(copy, begin, end); });
-  parallelFor(pool, copy.bytes, grain, [&](int64_t begin, int64_t end) {
-    BoxCopy piece = copy;
+    return parallelFor(pool, rows, grain / std::min(move.bytes, grain),
+                       [&](int64_t begin, int64_t end) {
+                         copyRows(move, dst, src, begin, end);
+                       });
+  parallelFor(pool, move.bytes, grain, [&](int64_t begin, int64_t end) {
+    Move piece = move;
     piece.dst += begin;
-    piece.src += piece.src ? begin : 0;
+    piece.src += begin;
     piece.bytes = end - begin;
-    copyRows(piece, 0, 1);
+    copyRows(piece, dst, src, 0, 1);
   });
 }

@@ -6,166 +6,29 @@
 //===----------------------------------------------------------------------===//
 
 #include "backends/host/Copies.h"
+#include "backends/host/HostCommunicator.h"
 #include "backends/host/Reduce.h"
-#include "backends/host/Watchdog.h"
 
 #include <cstring>
 
 using namespace tsp::runtime;
 
-namespace {
-/// The parts of one transfer that a rank reads, given its peers' transfers.
-class Puller {
-public:
-  Puller(tsp_rank &rank, const Transfer &own, int64_t me,
-         std::vector<const Transfer *> peers)
-      : pool(rank.pool), own(own), me(me), peers(std::move(peers)),
-        dst(static_cast<char *>(own.dst)) {}
-
-  void run() {
-    switch (own.kind) {
-    case Collective::AllGather:
-      return allGather();
-    case Collective::ReduceScatter:
-      return reduceScatter();
-    case Collective::AllToAll:
-      return allToAll();
-    case Collective::Broadcast:
-      return broadcast();
-    case Collective::SendRecv:
-      return sendRecv();
-    case Collective::AllReduce: // has phases of its own
-      return;
-    }
+/// Combines the peers' parts of a reduce_scatter row by row.
+static void combineMove(ThreadPool &pool, const Transfer &own, const Move &move,
+                        const std::vector<const Transfer *> &peers) {
+  for (int64_t row = 0; row < move.count[2]; ++row) {
+    std::vector<const char *> sources;
+    for (const Transfer *peer : peers)
+      sources.push_back(static_cast<const char *>(peer->src) + move.src +
+                        row * move.srcStride[2]);
+    char *dst =
+        static_cast<char *>(own.dst) + move.dst + row * move.dstStride[2];
+    parallelFor(pool, move.bytes / dtypeSize(own.dtype), 32768,
+                [&](int64_t begin, int64_t end) {
+                  combineElements(own.dtype, own.combine, dst, sources, begin,
+                                  end);
+                });
   }
-
-private:
-  static const char *sourceOf(const Transfer &transfer) {
-    return static_cast<const char *>(transfer.src);
-  }
-
-  /// Copies [outer] rows of `size` elements between two strided buffers.
-  void copyBlock(int64_t dstBegin, int64_t dstTotal, const char *src,
-                 int64_t srcBegin, int64_t srcTotal, int64_t size) {
-    BoxCopy copy;
-    copy.dst = dst + dstBegin * own.inner;
-    copy.src = src ? src + srcBegin * own.inner : nullptr;
-    copy.bytes = size * own.inner;
-    copy.count[2] = own.outer;
-    copy.dstStride[2] = dstTotal * own.inner;
-    copy.srcStride[2] = srcTotal * own.inner;
-    runCopy(pool, copy);
-  }
-
-  void allGather() {
-    for (size_t peer = 0; peer < peers.size(); ++peer) {
-      Segment parts[2];
-      for (int i = 0, n = own.dim.segments(peer, parts); i < n; ++i)
-        copyBlock(parts[i].global, own.dim.total, sourceOf(*peers[peer]),
-                  parts[i].local, own.dim.local(), parts[i].size);
-    }
-  }
-
-  void broadcast() {
-    int64_t begin = own.offset, end = own.offset + own.size;
-    if (begin < 0)
-      copyBlock(0, own.size, nullptr, 0, 0, std::min(own.size, -begin));
-    int64_t tail = std::max(begin, own.dim.total);
-    if (end > tail)
-      copyBlock(tail - begin, own.size, nullptr, 0, 0, end - tail);
-    for (size_t peer = 0; peer < peers.size(); ++peer) {
-      Segment parts[2];
-      for (int i = 0, n = own.dim.segments(peer, parts); i < n; ++i) {
-        int64_t from = std::max(begin, parts[i].global);
-        int64_t to = std::min(end, parts[i].global + parts[i].size);
-        if (from < to)
-          copyBlock(from - begin, own.size, sourceOf(*peers[peer]),
-                    parts[i].local + from - parts[i].global, own.dim.local(),
-                    to - from);
-      }
-    }
-  }
-
-  void sendRecv() {
-    BoxCopy copy;
-    copy.dst = dst;
-    copy.src = own.source < 0 ? nullptr : sourceOf(*peers[own.source]);
-    copy.bytes = own.inner;
-    runCopy(pool, copy);
-  }
-
-  void reduceScatter() {
-    int64_t local = own.dim.local(), size = dtypeSize(own.dtype);
-    if (own.dim.owned(me) < local)
-      memset(dst, 0, own.outer * local * own.inner);
-    Segment parts[2];
-    for (int i = 0, n = own.dim.segments(me, parts); i < n; ++i)
-      for (int64_t row = 0; row < own.outer; ++row) {
-        int64_t from = (row * own.dim.total + parts[i].global) * own.inner;
-        int64_t to = (row * local + parts[i].local) * own.inner;
-        std::vector<const char *> sources;
-        for (const Transfer *peer : peers)
-          sources.push_back(sourceOf(*peer) + from);
-        parallelFor(pool, parts[i].size * own.inner / size, 32768,
-                    [&](int64_t begin, int64_t end) {
-                      combineElements(own.dtype, own.combine, dst + to, sources,
-                                      begin, end);
-                    });
-      }
-  }
-
-  void allToAll() {
-    const Chunking &dim0 = own.dim, &dim1 = own.dim1;
-    bool first = own.split == 0; // dim 0 becomes local, dim 1 whole
-    int64_t dst0 = first ? dim0.local() : dim0.total;
-    int64_t dst1 = first ? dim1.total : dim1.local();
-    int64_t src0 = first ? dim0.total : dim0.local();
-    int64_t src1 = first ? dim1.local() : dim1.total;
-    const Chunking &mine = first ? dim0 : dim1;
-    if (mine.owned(me) < mine.local())
-      memset(dst, 0, own.outer * dst0 * own.mid * dst1 * own.inner);
-    for (size_t peer = 0; peer < peers.size(); ++peer) {
-      Segment parts0[2], parts1[2];
-      int n0 = dim0.segments(first ? me : peer, parts0);
-      int n1 = dim1.segments(first ? peer : me, parts1);
-      for (int i = 0; i < n0; ++i)
-        for (int j = 0; j < n1; ++j) {
-          const Segment &a = parts0[i], &b = parts1[j];
-          int64_t dstA = first ? a.local : a.global;
-          int64_t dstB = first ? b.global : b.local;
-          int64_t srcA = first ? a.global : a.local;
-          int64_t srcB = first ? b.local : b.global;
-          BoxCopy copy;
-          copy.dst = dst + (dstA * own.mid * dst1 + dstB) * own.inner;
-          copy.src = sourceOf(*peers[peer]) +
-                     (srcA * own.mid * src1 + srcB) * own.inner;
-          copy.bytes = b.size * own.inner;
-          int64_t counts[3] = {own.outer, a.size, own.mid};
-          for (int k = 0; k < 3; ++k)
-            copy.count[k] = counts[k];
-          copy.dstStride[2] = dst1 * own.inner;
-          copy.srcStride[2] = src1 * own.inner;
-          copy.dstStride[1] = own.mid * copy.dstStride[2];
-          copy.srcStride[1] = own.mid * copy.srcStride[2];
-          copy.dstStride[0] = dst0 * copy.dstStride[1];
-          copy.srcStride[0] = src0 * copy.srcStride[1];
-          runCopy(pool, copy);
-        }
-    }
-  }
-
-  ThreadPool &pool;
-  const Transfer &own;
-  const int64_t me;
-  const std::vector<const Transfer *> peers;
-  char *const dst;
-};
-} // namespace
-
-void HostCommunicator::announce(const Flight &flight,
-                                std::atomic<uint64_t> &mark) {
-  mark.store(flight.number + 1);
-  ring(*flight.group, flight.me);
 }
 
 std::vector<const Transfer *>
@@ -177,9 +40,24 @@ HostCommunicator::transfers(const Flight &flight) {
 }
 
 bool HostCommunicator::pull(tsp_rank &rank, const Flight &flight, Post &own) {
-  Puller(rank, own.transfer, flight.me, transfers(flight)).run();
+  const Transfer &mine = own.transfer;
+  std::vector<const Transfer *> peers = transfers(flight);
+  for (const Move &fill : zeroFills(mine, flight.me))
+    runCopy(rank.pool, fill, static_cast<char *>(mine.dst), nullptr);
+  if (mine.kind == Collective::ReduceScatter) {
+    for (const Move &move : movesBetween(mine, flight.me, flight.me))
+      combineMove(rank.pool, mine, move, peers);
+  } else {
+    for (int64_t peer = 0; peer < mine.ranks(); ++peer) {
+      if (mine.kind == Collective::SendRecv && peer != mine.source)
+        continue;
+      for (const Move &move : movesBetween(mine, flight.me, peer))
+        runCopy(rank.pool, move, static_cast<char *>(mine.dst),
+                static_cast<const char *>(peers[peer]->src));
+    }
+  }
   announce(flight, own.pulled);
-  return waitReaders(rank, flight, own);
+  return waitReaders(rank, flight);
 }
 
 bool HostCommunicator::reduceAll(tsp_rank &rank, const Flight &flight,
@@ -196,7 +74,7 @@ bool HostCommunicator::reduceAll(tsp_rank &rank, const Flight &flight,
     alignas(64) char first[small], second[small];
     combineRows(mine, peers, first, second, 0, total);
     announce(flight, own.pulled);
-    if (!waitReaders(rank, flight, own))
+    if (!waitReaders(rank, flight))
       return false;
     memcpy(mine.dst, first, total * rowBytes);
     if (rowBytes2)
@@ -206,8 +84,7 @@ bool HostCommunicator::reduceAll(tsp_rank &rank, const Flight &flight,
 
   // Else each combines its slice, then all copy the slices of the others. A
   // rank's src outside its own slice is free once the others are done.
-  Chunking slices{total, ranks, TSP_CONTIGUOUS,
-                  std::max<int64_t>(1, 64 / std::max<int64_t>(1, rowBytes))};
+  Chunking slices = reduceSlices(mine);
   char *dst = static_cast<char *>(mine.dst);
   char *dst2 = static_cast<char *>(mine.dst2);
   Segment part[2];
@@ -222,32 +99,26 @@ bool HostCommunicator::reduceAll(tsp_rank &rank, const Flight &flight,
                               end);
                 });
   announce(flight, own.reduced);
-  for (int64_t peer = 0; peer < ranks; ++peer) {
-    if (peer == flight.me)
-      continue;
-    Post &theirs = post(*flight.group, peer, flight.number);
-    if (!waitUntil(rank, flight, peer, "combined its part of", [&] {
-          return theirs.reduced.load() == flight.number + 1;
-        }))
+  for (int64_t peer = 0; peer < ranks; ++peer)
+    if (peer != flight.me &&
+        !waitMark(rank, flight, peer,
+                  post(*flight.group, peer, flight.number).reduced,
+                  "combined its part of"))
       return false;
-  }
   for (int64_t peer = 0; peer < ranks; ++peer) {
     if (peer == flight.me || slices.segments(peer, part) == 0)
       continue;
-    BoxCopy copy;
-    copy.dst = dst + part[0].global * rowBytes;
-    copy.src = static_cast<const char *>(peers[peer]->dst) +
-               part[0].global * rowBytes;
-    copy.bytes = part[0].size * rowBytes;
-    runCopy(rank.pool, copy);
-    if (!dst2)
-      continue;
-    copy.dst = dst2 + part[0].global * rowBytes2;
-    copy.src = static_cast<const char *>(peers[peer]->dst2) +
-               part[0].global * rowBytes2;
-    copy.bytes = part[0].size * rowBytes2;
-    runCopy(rank.pool, copy);
+    auto copySlice = [&](void *to, const void *from, int64_t bytesOfRow) {
+      Move move;
+      move.dst = move.src = part[0].global * bytesOfRow;
+      move.bytes = part[0].size * bytesOfRow;
+      runCopy(rank.pool, move, static_cast<char *>(to),
+              static_cast<const char *>(from));
+    };
+    copySlice(dst, peers[peer]->dst, rowBytes);
+    if (dst2)
+      copySlice(dst2, peers[peer]->dst2, rowBytes2);
   }
   announce(flight, own.pulled);
-  return waitReaders(rank, flight, own);
+  return waitReaders(rank, flight);
 }

@@ -1,0 +1,123 @@
+//===- CudaRun.cpp - calls of entries on a CUDA device --------------------===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "backends/cuda/CudaUpload.h"
+
+#include <algorithm>
+
+using namespace tsp::runtime;
+using namespace tsp::runtime::cuda;
+
+bool CudaDevice::drain(Stream stream) {
+  Session &session = rank.session;
+  int64_t lastChange = nowNs(), failedAt = 0;
+  int64_t sleepNs = 0;
+  while (true) {
+    Result result = driver().streamQuery(stream);
+    if (result == success)
+      return !session.failed();
+    if (result != notReady) {
+      // The context is broken for good, whatever it was.
+      session.fail(format("rank %lld: %s stopped %s: %s", (long long)rank.index,
+                          device.name.c_str(), times->pendingText().c_str(),
+                          driver().text(result).c_str()));
+      session.markLost();
+      return false;
+    }
+    if (times->advanced())
+      lastChange = nowNs();
+    if (!session.failed())
+      session.communicator->poll(rank);
+    double limit = session.options.watchdog_s;
+    if (session.failed()) {
+      // Work that waits for nobody ends by itself; give it time.
+      failedAt = failedAt ? failedAt : nowNs();
+      if (double(nowNs() - failedAt) > std::max(2.0, limit) * 1e9) {
+        session.markLost();
+        return false;
+      }
+    } else if (limit > 0 && double(nowNs() - lastChange) > limit * 1e9) {
+      std::string waiting = session.communicator->waitingText(rank);
+      session.fail(format("rank %lld: for %.1f s %s has done nothing, %s%s",
+                          (long long)rank.index, limit, device.name.c_str(),
+                          times->pendingText().c_str(),
+                          waiting.empty() ? "" : ("; " + waiting).c_str()));
+    }
+    // Short work is polled for, long work slept for.
+    if (nowNs() - lastChange < 50000) {
+      cpuRelax();
+      continue;
+    }
+    sleepNs = std::min<int64_t>(sleepNs + 5000, 1000000);
+    timespec pause{0, long(sleepNs)};
+    nanosleep(&pause, nullptr);
+  }
+}
+
+bool CudaDevice::finish() {
+  bool compute = drain(streams[TSP_STREAM_COMPUTE]);
+  bool comm = drain(streams[TSP_STREAM_COMM]);
+  return compute && comm;
+}
+
+bool CudaDevice::run(int entry, void (*code)(void *), void *context) {
+  Stream compute = streams[TSP_STREAM_COMPUTE];
+  times->begin(compute);
+  if (rank.session.options.graphs) {
+    if (!runGraph(graphs[entry], code, context))
+      return false;
+  } else {
+    code(context);
+  }
+  bool done = finish();
+  if (done)
+    times->finish();
+  else
+    times->forget();
+  return done;
+}
+
+/// The first call runs as always: it loads the code and allocates what is made
+/// on first use. The second one is recorded; from then on the graph runs.
+bool CudaDevice::runGraph(RecordedGraph &graph, void (*code)(void *),
+                          void *context) {
+  Stream compute = streams[TSP_STREAM_COMPUTE];
+  Stream comm = streams[TSP_STREAM_COMM];
+  ++graph.calls;
+  if (graph.calls == 1) {
+    code(context);
+    graph.counts = rank.counts;
+    return !rank.session.failed();
+  }
+  if (!graph.exec) {
+    check(driver().streamBeginCapture(compute, captureRelaxed),
+          "cuStreamBeginCapture");
+    isCapturing = true;
+    // The second stream joins here and comes back at the end.
+    Event fork = makeEvent(), join = makeEvent();
+    check(driver().eventRecord(fork, compute), "cuEventRecord");
+    check(driver().streamWaitEvent(comm, fork, 0), "cuStreamWaitEvent");
+    code(context);
+    Graph captured = nullptr;
+    driver().eventRecord(join, comm);
+    driver().streamWaitEvent(compute, join, 0);
+    Result result = driver().streamEndCapture(compute, &captured);
+    isCapturing = false;
+    if (rank.session.failed()) {
+      if (captured)
+        driver().graphDestroy(captured);
+      return false;
+    }
+    check(result, "cuStreamEndCapture");
+    check(driver().graphInstantiate(&graph.exec, captured, 0),
+          "cuGraphInstantiate");
+    driver().graphDestroy(captured);
+  }
+  rank.counts = graph.counts;
+  check(driver().graphLaunch(graph.exec, compute), "cuGraphLaunch");
+  return true;
+}

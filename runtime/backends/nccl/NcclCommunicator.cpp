@@ -1,0 +1,282 @@
+//===- NcclCommunicator.cpp - one device a rank, over NCCL ----------------===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "backends/nccl/NcclCommunicator.h"
+#include "core/MessageTransfer.h"
+
+using namespace tsp::runtime;
+using namespace tsp::runtime::nccl;
+
+//===----------------------------------------------------------------------===//
+// Communicators
+//===----------------------------------------------------------------------===//
+
+NcclCommunicator::NcclCommunicator(Session &session)
+    : DeviceCommunicator(session), nccl(Nccl::get()),
+      comms(session.ranks.size()) {
+  UniqueId id;
+  nccl.check(nccl.getUniqueId(&id), "ncclGetUniqueId");
+  session.runOnRanks([this, id](tsp_rank &rank) { connect(rank, id); });
+}
+
+/// All ranks make all communicators in the same order.
+void NcclCommunicator::connect(tsp_rank &rank, const UniqueId &id) {
+  Comms &own = comms[rank.slot];
+  const ModelDesc &model = session.model;
+  nccl.check(
+      nccl.commInitRank(&own.world, int(model.numRanks()), id, int(rank.index)),
+      "ncclCommInitRank");
+  for (size_t number = 0; number < model.groups.size(); ++number) {
+    const auto &[group, me] = localOf(rank).groups[number];
+    Comm comm = nullptr;
+    if (group->members.size() > 1)
+      nccl.check(nccl.commSplit(own.world, int(group->members[0]->index),
+                                int(me), &comm, nullptr),
+                 "ncclCommSplit", own.world);
+    own.groups.push_back(comm);
+  }
+}
+
+NcclCommunicator::~NcclCommunicator() {
+  if (aborted)
+    return;
+  for (size_t slot = 0; slot < comms.size(); ++slot) {
+    cuda::CurrentContext current(deviceOf(*session.ranks[slot]).use());
+    for (Comm comm : comms[slot].groups)
+      if (comm)
+        nccl.commDestroy(comm);
+    if (comms[slot].world)
+      nccl.commDestroy(comms[slot].world);
+  }
+}
+
+/// Only an abort ends the kernels of a transfer whose peer does not come. The
+/// communicators are gone after it, and with them the session.
+void NcclCommunicator::wakeAll() {
+  GroupCommunicator::wakeAll();
+  std::lock_guard<std::mutex> lock(abortMutex);
+  if (aborted)
+    return;
+  bool any = false;
+  for (Comms &own : comms) {
+    for (Comm comm : own.groups)
+      if (comm) {
+        nccl.commAbort(comm);
+        any = true;
+      }
+    if (own.world)
+      nccl.commAbort(own.world);
+  }
+  aborted = true;
+  if (any)
+    session.markLost();
+}
+
+//===----------------------------------------------------------------------===//
+// Transfers
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// NCCL calls and copies on the communication stream.
+class NcclTransport : public Transport {
+public:
+  using CombineParts =
+      std::function<void(const std::vector<const void *> &, char *)>;
+  using CombineRows =
+      std::function<void(int64_t, int64_t, const std::vector<const void *> &,
+                         const std::vector<const void *> &)>;
+
+  NcclTransport(const Nccl &nccl, Comm comm, cuda::CudaDevice &device,
+                CombineParts parts, CombineRows rows)
+      : nccl(nccl), comm(comm), device(device),
+        stream(device.stream(TSP_STREAM_COMM)), parts(std::move(parts)),
+        rows(std::move(rows)) {}
+
+  void exchange(const std::vector<Message> &sends,
+                const std::vector<Message> &receives) override {
+    if (sends.empty() && receives.empty())
+      return;
+    group([&] {
+      for (const Message &message : sends)
+        nccl.check(nccl.send(message.data, size_t(message.bytes), int8,
+                             int(message.peer), comm, stream),
+                   "ncclSend", comm);
+      for (const Message &message : receives)
+        nccl.check(nccl.recv(message.data, size_t(message.bytes), int8,
+                             int(message.peer), comm, stream),
+                   "ncclRecv", comm);
+    });
+  }
+
+  void allGather(const std::vector<Gather> &gathers) override {
+    group([&] {
+      for (const Gather &gather : gathers)
+        nccl.check(nccl.allGather(gather.part, gather.all, size_t(gather.bytes),
+                                  int8, comm, stream),
+                   "ncclAllGather", comm);
+    });
+  }
+
+  void broadcast(const std::vector<Broadcast> &pieces) override {
+    if (pieces.empty())
+      return;
+    group([&] {
+      for (const Broadcast &piece : pieces)
+        nccl.check(nccl.broadcast(piece.from, piece.to, size_t(piece.bytes),
+                                  int8, int(piece.root), comm, stream),
+                   "ncclBroadcast", comm);
+    });
+  }
+
+  void move(const Move &move, char *dst, const char *src) override {
+    device.enqueueMove(stream, move, dst, src);
+  }
+  void zero(const Move &fill, char *dst) override {
+    device.enqueueZero(stream, fill, dst);
+  }
+  char *buffer(int64_t bytes) override { return device.exchangeBuffer(bytes); }
+  void combineParts(const Transfer &, int64_t,
+                    const std::vector<const void *> &sources,
+                    char *scratch) override {
+    parts(sources, scratch);
+  }
+  void combineRows(const Transfer &, int64_t begin, int64_t count,
+                   const std::vector<const void *> &sources,
+                   const std::vector<const void *> &sources2) override {
+    rows(begin, count, sources, sources2);
+  }
+
+private:
+  template <typename Calls> void group(Calls calls) {
+    nccl.check(nccl.groupStart(), "ncclGroupStart", comm);
+    calls();
+    nccl.check(nccl.groupEnd(), "ncclGroupEnd", comm);
+  }
+
+  const Nccl &nccl;
+  const Comm comm;
+  cuda::CudaDevice &device;
+  const cuda::Stream stream;
+  const CombineParts parts;
+  const CombineRows rows;
+};
+} // namespace
+
+void NcclCommunicator::reset() {
+  DeviceCommunicator::reset();
+  for (Comms &own : comms)
+    own.outstanding.clear();
+}
+
+bool NcclCommunicator::posted(tsp_rank &rank, const Flight &flight, tsp_event) {
+  // The last one of this process to post sees all others' posts.
+  Group &group = *flight.group;
+  for (int64_t peer = 0; peer < int64_t(group.members.size()); ++peer)
+    if (peer != flight.me && group.members[peer]->rank &&
+        post(group, peer, flight.number).number.load() == flight.number + 1 &&
+        !checkPeer(rank, flight, peer))
+      return false;
+  return guarded(rank, flight, [&] { enqueue(rank, flight); });
+}
+
+void NcclCommunicator::enqueue(tsp_rank &rank, const Flight &flight) {
+  cuda::CudaDevice &device = deviceOf(rank);
+  const cuda::Driver &driver = device.driver();
+  const Transfer &transfer = ownPost(flight).transfer;
+  cuda::Stream comm = device.stream(TSP_STREAM_COMM);
+  Marks &marks = ownMarks(flight);
+  driver.check(driver.streamWaitEvent(comm, marks.ready, 0),
+               "cuStreamWaitEvent");
+  openSpan(rank, flight);
+  NcclTransport transport(
+      nccl, comms[rank.slot].groups[flight.group->number], device,
+      [&](const std::vector<const void *> &parts, char *scratch) {
+        combineParts(device, transfer, flight.me, parts, scratch);
+      },
+      [&](int64_t begin, int64_t rows, const std::vector<const void *> &sources,
+          const std::vector<const void *> &sources2) {
+        combineRows(device, transfer, begin, rows, sources, sources2);
+      });
+  MessageTransfer(transport, transfer, flight.me).run();
+  closeSpan(rank);
+  driver.check(driver.eventRecord(marks.done, comm), "cuEventRecord");
+  if (!device.capturing())
+    comms[rank.slot].outstanding.push_back(
+        {flight, flightText(flight), marks.done});
+}
+
+bool NcclCommunicator::complete(tsp_rank &rank, const Flight &flight,
+                                tsp_event) {
+  return guarded(rank, flight, [&] {
+    cuda::CudaDevice &device = deviceOf(rank);
+    device.driver().check(
+        device.driver().streamWaitEvent(device.stream(TSP_STREAM_COMPUTE),
+                                        ownMarks(flight).done, 0),
+        "cuStreamWaitEvent");
+    poll(rank);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Errors
+//===----------------------------------------------------------------------===//
+
+void NcclCommunicator::poll(tsp_rank &rank) {
+  Comms &own = comms[rank.slot];
+  const int64_t interval = 1000000;
+  if (nowNs() - own.lastPoll < interval)
+    return;
+  own.lastPoll = nowNs();
+  const cuda::Driver &driver = deviceOf(rank).driver();
+  while (!own.outstanding.empty() &&
+         driver.eventQuery(own.outstanding.front().done) == cuda::success)
+    own.outstanding.pop_front();
+  for (Comm comm : own.groups) {
+    Result error = success;
+    {
+      std::lock_guard<std::mutex> lock(abortMutex);
+      if (!comm || aborted)
+        continue;
+      nccl.commGetAsyncError(comm, &error);
+    }
+    if (error == success || error == inProgress)
+      continue;
+    session.fail(format("rank %lld: NCCL reports %s; it was at %s",
+                        (long long)rank.index, nccl.getErrorString(error),
+                        own.outstanding.empty()
+                            ? "no transfer"
+                            : own.outstanding.front().text.c_str()));
+    return;
+  }
+  if (own.outstanding.empty())
+    return;
+  // A peer that has ended cannot come any more.
+  const Outstanding &first = own.outstanding.front();
+  for (const auto &member : first.flight.group->members)
+    if (member->rank && member->rank->activity.load() == Activity::Finished &&
+        member->next <= first.flight.number) {
+      session.fail(format("rank %lld has ended the program but has not joined "
+                          "%s, in which rank %lld waits for it",
+                          (long long)member->index, first.text.c_str(),
+                          (long long)rank.index));
+      return;
+    }
+}
+
+std::string NcclCommunicator::waitingText(tsp_rank &rank) {
+  const Comms &own = comms[rank.slot];
+  if (own.outstanding.empty())
+    return "";
+  const Outstanding &first = own.outstanding.front();
+  std::string text = "it waits in " + first.text;
+  for (const auto &member : first.flight.group->members)
+    if (member->rank && member->next <= first.flight.number)
+      text +=
+          format("; rank %lld has not joined it: %s", (long long)member->index,
+                 member->rank->activityText().c_str());
+  return text;
+}
