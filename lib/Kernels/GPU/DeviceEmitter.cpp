@@ -156,6 +156,24 @@ Value DeviceEmitter::reduceLanes(
   return value;
 }
 
+Value DeviceEmitter::reduceWarp(Value value, bool least) {
+  if (value.getType().isInteger(64))
+    return reduceLanes(value, 32, [&](Value x, Value y) {
+      return least ? min(x, y) : max(x, y);
+    });
+  return NVVM::ReduxOp::create(
+      b, loc, value.getType(), value,
+      least ? NVVM::ReduxKind::MIN : NVVM::ReduxKind::MAX, i32(-1));
+}
+
+Value DeviceEmitter::leastOfWarp(Value value) {
+  return reduceWarp(value, /*least=*/true);
+}
+
+Value DeviceEmitter::greatestOfWarp(Value value) {
+  return reduceWarp(value, /*least=*/false);
+}
+
 //===----------------------------------------------------------------------===//
 // Control flow
 //===----------------------------------------------------------------------===//

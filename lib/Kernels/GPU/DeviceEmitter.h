@@ -68,6 +68,11 @@ public:
   Value reduceLanes(Value value, int64_t lanes,
                     llvm::function_ref<Value(Value, Value)> combine);
 
+  /// The least (greatest) of a signed integer over the warp, the same register
+  /// for all lanes: branches on it are known to be uniform.
+  Value leastOfWarp(Value value);
+  Value greatestOfWarp(Value value);
+
   //===-- Control flow ----------------------------------------------------===//
 
   void loop(Value from, Value to, int64_t step,
@@ -119,6 +124,7 @@ public:
   mlir::Location loc;
 
 private:
+  Value reduceWarp(Value value, bool least);
   std::pair<Value, Value> sameWidth(Value x, Value y);
 };
 

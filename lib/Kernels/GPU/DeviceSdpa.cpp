@@ -114,9 +114,7 @@ DeviceSdpaEmitter::rangeOf(const SdpaTensor &tensor, int64_t count, Value first,
     least = least ? e.min(least, value) : value;
     greatest = greatest ? e.max(greatest, value) : value;
   }
-  auto min = [&](Value x, Value y) { return e.min(x, y); };
-  auto max = [&](Value x, Value y) { return e.max(x, y); };
-  return {e.reduceLanes(least, 32, min), e.reduceLanes(greatest, 32, max)};
+  return {e.leastOfWarp(least), e.greatestOfWarp(greatest)};
 }
 
 std::pair<Value, Value> DeviceSdpaEmitter::keyRange(const SdpaTensor &tensor,

@@ -7,7 +7,7 @@
 // CHECK-LABEL: gpu.func @causal(
 // CHECK-SAME:    kernel attributes {known_block_size = array<i32: 128, 1, 1>}
 // The first tile that is not masked, and the start of its copy.
-// CHECK:         nvvm.shfl.sync bfly
+// CHECK:         nvvm.redux.sync  min
 // CHECK:         scf.while
 // CHECK:         scf.if
 // CHECK-COUNT-8:   nvvm.cp.async.shared.global {{.*}}, 16, cache = cg
