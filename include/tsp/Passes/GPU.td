@@ -42,6 +42,8 @@ def GpuLowerSdpaKernels : Pass<"tsp-gpu-lower-sdpa-kernels", "mlir::ModuleOp"> {
       // O / sum, LSE
     ```
   }];
+  let options = [Option<"architecture", "architecture", "std::string", "\"sm_80\"",
+                        "the GPU that tiles are chosen for">];
   let dependentDialects = ["mlir::LLVM::LLVMDialect", "mlir::NVVM::NVVMDialect",
                            "mlir::vector::VectorDialect", "mlir::scf::SCFDialect",
                            "mlir::memref::MemRefDialect", "mlir::arith::ArithDialect",

@@ -15,6 +15,8 @@ using namespace mlir;
 /// left.
 void tsp::buildDeviceKernelPipeline(OpPassManager &manager,
                                     const DeviceKernelOptions &options) {
-  manager.addPass(createGpuLowerSdpaKernels());
+  GpuLowerSdpaKernelsOptions sdpa;
+  sdpa.architecture = options.architectures.front();
+  manager.addPass(createGpuLowerSdpaKernels(sdpa));
   manager.addPass(createGpuFinalizeKernels());
 }

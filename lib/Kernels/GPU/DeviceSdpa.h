@@ -12,9 +12,9 @@
 // or segments prove masked are skipped. Grid: (tiles of rows, key/value heads,
 // batch).
 //
-//   tensor core  16-bit inputs, widths in multiples of 16: a warp has 16 rows,
-//                S and O are fragments in registers, P goes from one to the
-//                other without leaving them
+//   tensor core  16-bit inputs, widths in multiples of 16: a warp has 16 or 32
+//                rows, S and O are fragments in registers, P goes from one to
+//                the other without leaving them
 //   vector       everything else: some lanes share a row, K and V are f32 or
 //                f64 in shared memory
 //
@@ -25,6 +25,7 @@
 
 #include "DeviceEmitter.h"
 #include "tsp/Kernels/GPU/DeviceForm.h"
+#include "tsp/Kernels/GPU/TargetDescription.h"
 #include "tsp/Kernels/Sdpa.h"
 
 namespace tsp {
@@ -34,6 +35,7 @@ struct DeviceSdpaPlan {
   int64_t warps = 4;
   int64_t rows = 64;              ///< of a block
   int64_t keys = 64;              ///< of a tile
+  int64_t rowTiles = 1;           ///< tensor core form: of 16 rows, in a warp
   int64_t lanesPerRow = 1;        ///< vector form
   int64_t pitchK = 0, pitchV = 0; ///< bytes from key to key in shared memory
   int64_t pitchQ = 0;             ///< from row to row; 0: Q is in registers
@@ -41,7 +43,8 @@ struct DeviceSdpaPlan {
 };
 
 /// `aligned`: the buffers of Q, K and V start at multiples of 16 bytes.
-DeviceSdpaPlan planDeviceSdpa(const SdpaSpec &spec, bool aligned);
+DeviceSdpaPlan planDeviceSdpa(const SdpaSpec &spec, bool aligned,
+                              const TargetDescription &target);
 
 /// Writes the kernel; the buffers of `spec` are pointers to global memory.
 void emitDeviceSdpa(DeviceEmitter &e, const SdpaSpec &spec,

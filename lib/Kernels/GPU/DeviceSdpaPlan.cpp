@@ -25,14 +25,21 @@ static bool suitsTensorCore(const SdpaSpec &spec, bool aligned) {
          isCopyable(spec.k) && isCopyable(spec.v);
 }
 
-DeviceSdpaPlan tsp::planDeviceSdpa(const SdpaSpec &spec, bool aligned) {
+DeviceSdpaPlan tsp::planDeviceSdpa(const SdpaSpec &spec, bool aligned,
+                                   const TargetDescription &target) {
   DeviceSdpaPlan plan;
   plan.tensorCore = suitsTensorCore(spec, aligned);
   int64_t widest = std::max(spec.width, spec.valueWidth);
   int64_t buffers = 1;
   if (plan.tensorCore) {
     plan.warps = 4;
-    plan.rows = plan.warps * 16;
+    // Two tiles of rows read K and V from shared memory once for both; narrow
+    // heads have the registers for it, if blocks enough are left.
+    int64_t blocks = llvm::divideCeil(spec.rows(), plan.warps * 32) *
+                     spec.keyHeads * spec.batch;
+    if (widest <= 64 && blocks >= 2 * target.numProcessors)
+      plan.rowTiles = 2;
+    plan.rows = plan.warps * 16 * plan.rowTiles;
     // O of a wide head leaves few registers for S.
     plan.keys = widest > 128 ? 32 : 64;
     auto oddColumns = [](int64_t width) { return (width / 8 | 1) * 16; };

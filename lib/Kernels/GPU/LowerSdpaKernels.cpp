@@ -30,6 +30,12 @@ public:
   using GpuLowerSdpaKernelsBase::GpuLowerSdpaKernelsBase;
 
   void runOnOperation() override {
+    const TargetDescription *target = findTargetDescription(architecture);
+    if (!target) {
+      getOperation().emitError("no architecture named '")
+          << architecture << "'; choose one of " << listTargetNames();
+      return signalPassFailure();
+    }
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       FailureOr<SdpaOp> core = findSdpa(function);
       if (failed(core))
@@ -38,7 +44,7 @@ public:
         continue;
       if (failed(check(*core)))
         return signalPassFailure();
-      lower(function, *core);
+      lower(function, *core, *target);
       ++numKernels;
     }
   }
@@ -60,7 +66,8 @@ private:
     return success();
   }
 
-  void lower(func::FuncOp kernel, SdpaOp core) {
+  void lower(func::FuncOp kernel, SdpaOp core,
+             const TargetDescription &target) {
     SmallVector<Value> returned(
         kernel.getBody().front().getTerminator()->getOperands());
     Region tensorBody;
@@ -77,7 +84,7 @@ private:
       return e.pointer(device.outputs[result]);
     };
     SdpaSpec spec = describeSdpa(core, returned, {input, output});
-    DeviceSdpaPlan plan = planDeviceSdpa(spec, aligned);
+    DeviceSdpaPlan plan = planDeviceSdpa(spec, aligned, target);
     emitDeviceSdpa(e, spec, plan);
     tensorBody.dropAllReferences();
     finishDeviceForm(kernel, device, plan.launch);

@@ -25,33 +25,44 @@ public:
   void emit();
 
 private:
-  /// What a lane carries from tile to tile: of its two rows the maxima and its
-  /// part of the sums, and fragments of O.
+  /// What a lane carries from tile to tile for 16 rows of its warp: of its two
+  /// rows the maxima and its part of the sums, and fragments of O.
   struct State {
     Values maxima, sums, output;
     explicit State(ValueRange values)
         : maxima(values.take_front(2)), sums(values.slice(2, 2)),
           output(values.drop_front(4)) {}
-    Values flatten() const {
-      Values all(maxima);
+    void appendTo(Values &all) const {
+      all.append(maxima);
       all.append(sums);
       all.append(output);
-      return all;
     }
   };
+  SmallVector<State, 2> takeStates(ValueRange values) const {
+    SmallVector<State, 2> states;
+    for (int64_t m = 0; m < plan.rowTiles; ++m)
+      states.emplace_back(values.slice(m * stateSize(), stateSize()));
+    return states;
+  }
+  int64_t stateSize() const { return 4 + spec.valueWidth / 8 * 4; }
 
   void loadQueries();
-  /// Columns [16 k, 16 k + 16) of the warp's rows of Q.
-  Values queryTile(int64_t k);
+  /// Columns [16 k, 16 k + 16) of 16 rows of Q.
+  Values queryTile(int64_t m, int64_t k);
   void copyTile(const SdpaTensor &tensor, int64_t width, int64_t pitch,
                 Value shared, Value tile);
   void copyTiles(Value stage, Value tile);
-  Values emitScores(Value stage);
-  Values maskScores(Values scores, Value tile);
+  SmallVector<Values, 2> emitScores(Value stage);
+  void maskScores(MutableArrayRef<Values> scores, Value tile);
   Values weigh(Values scores, State &state);
-  void addValues(Value stage, ValueRange weights, State &state);
-  void storeRows(const State &state);
+  void addValues(Value stage, ArrayRef<Values> weights,
+                 MutableArrayRef<State> states);
+  void storeRows(const State &state, ArrayRef<Row> rows);
 
+  /// Adds A B to fragments [n, n + 2) of C for each 16 rows, B being what
+  /// loadTiles gives for 16 x 16 elements.
+  void multiply(Type element, ArrayRef<Values> a, ValueRange b, int64_t n,
+                MutableArrayRef<Values> c);
   /// Pointer of this lane to its row of tiles 16 x 16 in shared memory. The
   /// bits of the tile's number say which half of the rows and of the columns.
   Value tilePointer(Value base, int64_t pitch, bool rowsFirst);
@@ -60,9 +71,9 @@ private:
   int64_t stageBytes() const { return plan.keys * (plan.pitchK + plan.pitchV); }
 
   Value shared, quad;
-  Row rows[2];
-  Values queries;   ///< fragments of Q in registers, or
-  Value queryTiles; ///< this lane's pointer to Q in shared memory
+  SmallVector<Row, 4> rows; ///< of the lane: two for each 16 of the warp
+  Values queries;           ///< fragments of Q in registers, or
+  Value queryTiles;         ///< this lane's pointer to Q in shared memory
 };
 } // namespace
 
@@ -72,6 +83,16 @@ Value TensorCoreSdpa::tilePointer(Value base, int64_t pitch, bool rowsFirst) {
   Value rowHalf = rowsFirst ? low : high, columnHalf = rowsFirst ? high : low;
   Value at = e.mul(e.add(row, e.mul(rowHalf, 8)), pitch);
   return e.shifted(base, e.add(at, e.mul(columnHalf, 16)));
+}
+
+void TensorCoreSdpa::multiply(Type element, ArrayRef<Values> a, ValueRange b,
+                              int64_t n, MutableArrayRef<Values> c) {
+  for (auto [left, sums] : llvm::zip_equal(a, c))
+    for (int64_t i = 0; i < 2; ++i) {
+      auto tile = MutableArrayRef(sums).slice((n + i) * 4, 4);
+      llvm::copy(multiplyTiles(e, element, left, b.slice(i * 2, 2), tile),
+                 tile.begin());
+    }
 }
 
 void TensorCoreSdpa::loadQueries() {
@@ -87,25 +108,30 @@ void TensorCoreSdpa::loadQueries() {
       copyAsync(e, e.shifted(queryTiles, target), at(spec.q, source));
     });
     commitCopies(e);
-    Value base = e.shifted(queryTiles, e.mul(warp, 16 * plan.pitchQ));
+    Value base =
+        e.shifted(queryTiles, e.mul(warp, 16 * plan.rowTiles * plan.pitchQ));
     queryTiles = tilePointer(base, plan.pitchQ, /*rowsFirst=*/true);
     return;
   }
-  Value starts[2];
-  for (int64_t h = 0; h < 2; ++h)
-    starts[h] =
-        at(spec.q, e.add(rowOffset(spec.q, rows[h].number), e.mul(quad, 2)));
-  for (int64_t k = 0; k < spec.width; k += 16)
-    for (int64_t half = 0; half < 2; ++half)
-      for (Value start : starts)
-        queries.push_back(
-            e.load(e.shifted(start, (k + 8 * half) * 2), e.b.getI32Type(), 4));
+  for (int64_t m = 0; m < plan.rowTiles; ++m) {
+    Value starts[2];
+    for (int64_t h = 0; h < 2; ++h)
+      starts[h] = at(spec.q, e.add(rowOffset(spec.q, rows[2 * m + h].number),
+                                   e.mul(quad, 2)));
+    for (int64_t k = 0; k < spec.width; k += 16)
+      for (int64_t half = 0; half < 2; ++half)
+        for (Value start : starts)
+          queries.push_back(e.load(e.shifted(start, (k + 8 * half) * 2),
+                                   e.b.getI32Type(), 4));
+  }
 }
 
-DeviceSdpaEmitter::Values TensorCoreSdpa::queryTile(int64_t k) {
+DeviceSdpaEmitter::Values TensorCoreSdpa::queryTile(int64_t m, int64_t k) {
   if (queryTiles)
-    return loadTiles(e, e.shifted(queryTiles, k * 32), /*transpose=*/false);
-  return Values(ValueRange(queries).slice(k * 4, 4));
+    return loadTiles(e, e.shifted(queryTiles, m * 16 * plan.pitchQ + k * 32),
+                     /*transpose=*/false);
+  int64_t tile = m * (spec.width / 16) + k;
+  return Values(ValueRange(queries).slice(tile * 4, 4));
 }
 
 void TensorCoreSdpa::copyTile(const SdpaTensor &tensor, int64_t width,
@@ -146,39 +172,42 @@ void TensorCoreSdpa::copyTiles(Value stage, Value tile) {
   commitCopies(e);
 }
 
-/// S of the warp's rows and the tile's keys: for each 8 keys a fragment.
-DeviceSdpaEmitter::Values TensorCoreSdpa::emitScores(Value stage) {
-  Values scores(columns() * 4, e.constant(real, 0));
+/// S of the warp's rows and the tile's keys: for each 16 rows and 8 keys a
+/// fragment.
+SmallVector<DeviceSdpaEmitter::Values, 2>
+TensorCoreSdpa::emitScores(Value stage) {
+  SmallVector<Values, 2> scores(plan.rowTiles,
+                                Values(columns() * 4, e.constant(real, 0)));
   Value start = tilePointer(stage, plan.pitchK, /*rowsFirst=*/false);
   for (int64_t k = 0; k < spec.width / 16; ++k) {
-    Values a = queryTile(k);
+    SmallVector<Values, 2> a;
+    for (int64_t m = 0; m < plan.rowTiles; ++m)
+      a.push_back(queryTile(m, k));
     for (int64_t n = 0; n < columns(); n += 2) {
       Value place = e.shifted(start, n * 8 * plan.pitchK + k * 32);
-      Values b = loadTiles(e, place, /*transpose=*/false);
-      for (int64_t i = 0; i < 2; ++i) {
-        auto c = MutableArrayRef(scores).slice((n + i) * 4, 4);
-        llvm::copy(multiplyTiles(e, spec.q.element, a,
-                                 ValueRange(b).slice(i * 2, 2), c),
-                   c.begin());
-      }
+      multiply(spec.q.element, a, loadTiles(e, place, /*transpose=*/false), n,
+               scores);
     }
   }
   return scores;
 }
 
-DeviceSdpaEmitter::Values TensorCoreSdpa::maskScores(Values scores,
-                                                     Value tile) {
+void TensorCoreSdpa::maskScores(MutableArrayRef<Values> scores, Value tile) {
   Value firstKey = e.add(e.mul(tile, plan.keys), e.mul(quad, 2));
+  Values all;
+  for (Values &part : scores)
+    all.append(part);
   auto change = [&](llvm::function_ref<Value(Value, const Row &, Value)> f) {
     Values changed;
-    for (auto [i, score] : llvm::enumerate(scores)) {
-      Value key = e.add(firstKey, i / 4 * 8 + i % 2);
-      changed.push_back(f(score, rows[i % 4 / 2], key));
+    for (auto [i, score] : llvm::enumerate(all)) {
+      int64_t m = i / (columns() * 4), place = i % (columns() * 4);
+      Value key = e.add(firstKey, place / 4 * 8 + place % 2);
+      changed.push_back(f(score, rows[2 * m + place % 4 / 2], key));
     }
     return changed;
   };
   if (changesScores())
-    scores = change([&](Value score, const Row &row, Value key) {
+    all = change([&](Value score, const Row &row, Value key) {
       return finishScore(score, row, key);
     });
   auto mask = [&] {
@@ -186,11 +215,12 @@ DeviceSdpaEmitter::Values TensorCoreSdpa::maskScores(Values scores,
       return maskScore(score, row, key);
     });
   };
-  Value all = seesAll(tile);
-  if (!all)
-    return scores;
-  return e.choose(
-      all, ValueRange(scores).getTypes(), [&] { return scores; }, mask);
+  if (Value seen = seesAll(tile))
+    all = e.choose(
+        seen, ValueRange(all).getTypes(), [&] { return all; }, mask);
+  for (auto [m, part] : llvm::enumerate(scores))
+    llvm::copy(ValueRange(all).slice(m * part.size(), part.size()),
+               part.begin());
 }
 
 /// P = exp(S - maximum); the state moves to the new maximum.
@@ -230,28 +260,30 @@ DeviceSdpaEmitter::Values TensorCoreSdpa::weigh(Values scores, State &state) {
 }
 
 /// O += P V. Fragments of S as an accumulator are those of P as an operand.
-void TensorCoreSdpa::addValues(Value stage, ValueRange weights, State &state) {
+void TensorCoreSdpa::addValues(Value stage, ArrayRef<Values> weights,
+                               MutableArrayRef<State> states) {
   Value start = tilePointer(e.shifted(stage, plan.keys * plan.pitchK),
                             plan.pitchV, /*rowsFirst=*/true);
+  SmallVector<Values, 2> output;
+  for (State &state : states)
+    output.push_back(state.output);
   for (int64_t k = 0; k < plan.keys / 16; ++k) {
-    Values a;
-    for (int64_t i = 0; i < 8; i += 2)
-      a.push_back(packPair(e, spec.v.element, weights[k * 8 + i],
-                           weights[k * 8 + i + 1]));
+    SmallVector<Values, 2> a(plan.rowTiles);
+    for (int64_t m = 0; m < plan.rowTiles; ++m)
+      for (int64_t i = k * 8; i < k * 8 + 8; i += 2)
+        a[m].push_back(
+            packPair(e, spec.v.element, weights[m][i], weights[m][i + 1]));
     for (int64_t n = 0; n < spec.valueWidth / 8; n += 2) {
       Value place = e.shifted(start, k * 16 * plan.pitchV + n * 16);
-      Values b = loadTiles(e, place, /*transpose=*/true);
-      for (int64_t i = 0; i < 2; ++i) {
-        auto c = MutableArrayRef(state.output).slice((n + i) * 4, 4);
-        llvm::copy(multiplyTiles(e, spec.v.element, a,
-                                 ValueRange(b).slice(i * 2, 2), c),
-                   c.begin());
-      }
+      multiply(spec.v.element, a, loadTiles(e, place, /*transpose=*/true), n,
+               output);
     }
   }
+  for (auto [state, part] : llvm::zip_equal(states, output))
+    state.output = part;
 }
 
-void TensorCoreSdpa::storeRows(const State &state) {
+void TensorCoreSdpa::storeRows(const State &state, ArrayRef<Row> rows) {
   for (int64_t h = 0; h < 2; ++h) {
     const Row &row = rows[h];
     Value sum = e.reduceLanes(state.sums[h], 4,
@@ -283,9 +315,11 @@ void TensorCoreSdpa::storeRows(const State &state) {
 void TensorCoreSdpa::emit() {
   shared = e.sharedMemory();
   quad = e.rem(lane, 4);
-  Value firstRow = e.add(e.mul(rowTile, plan.rows), e.mul(warp, 16));
-  for (int64_t h = 0; h < 2; ++h)
-    rows[h] = describeRow(e.add(e.add(firstRow, e.div(lane, 4)), 8 * h));
+  Value firstRow =
+      e.add(e.mul(rowTile, plan.rows), e.mul(warp, 16 * plan.rowTiles));
+  for (int64_t half = 0; half < 2 * plan.rowTiles; ++half)
+    rows.push_back(
+        describeRow(e.add(e.add(firstRow, e.div(lane, 4)), 8 * half)));
 
   Value tiles = e.i32(numTiles());
   Value first = findTile(e.i32(0));
@@ -293,13 +327,15 @@ void TensorCoreSdpa::emit() {
   loadQueries();
 
   Values init{first, e.i32(0)};
-  init.append(2, e.infinity(real, /*negative=*/true));
-  init.append(2 + spec.valueWidth / 8 * 4, e.constant(real, 0));
+  for (int64_t m = 0; m < plan.rowTiles; ++m) {
+    init.append(2, e.infinity(real, /*negative=*/true));
+    init.append(stateSize() - 2, e.constant(real, 0));
+  }
   Values last = e.loopWhile(
       init, [&](ValueRange carried) { return e.less(carried[0], tiles); },
       [&](ValueRange carried) -> Values {
         Value tile = carried[0], offset = carried[1];
-        State state(carried.drop_front(2));
+        SmallVector<State, 2> states = takeStates(carried.drop_front(2));
         waitForCopies(e, 0);
         // The tile is there for all, and all are done with the one before it.
         e.barrier();
@@ -308,14 +344,19 @@ void TensorCoreSdpa::emit() {
         e.when(e.less(next, tiles),
                [&] { copyTiles(e.shifted(shared, other), next); });
         Value stage = e.shifted(shared, offset);
-        Values scores = maskScores(emitScores(stage), tile);
-        Values weights = weigh(scores, state);
-        addValues(stage, weights, state);
+        SmallVector<Values, 2> scores = emitScores(stage);
+        maskScores(scores, tile);
+        for (auto [part, state] : llvm::zip_equal(scores, states))
+          part = weigh(part, state);
+        addValues(stage, scores, states);
         Values result{next, other};
-        result.append(state.flatten());
+        for (State &state : states)
+          state.appendTo(result);
         return result;
       });
-  storeRows(State(ValueRange(last).drop_front(2)));
+  for (auto [m, state] :
+       llvm::enumerate(takeStates(ValueRange(last).drop_front(2))))
+    storeRows(state, ArrayRef<Row>(rows).slice(2 * m, 2));
 }
 
 void tsp::emitTensorCoreSdpa(DeviceEmitter &e, const SdpaSpec &spec,

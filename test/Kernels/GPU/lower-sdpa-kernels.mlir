@@ -65,4 +65,14 @@ func.func private @single(%q: tensor<2x33x3x64xf32>, %k: tensor<2x47x1x64xf32>, 
   return %o : tensor<2x33x3x64xf32>
 }
 
+// Blocks enough for all processors: a warp has 32 rows.
+// CHECK: func.func private @long(
+// CHECK-SAME: tsp.device_grid = array<i64: 128, 8, 1>, tsp.device_shared = 36864 : i64
+func.func private @long(%q: tensor<1x4096x32x64xbf16>, %k: tensor<1x4096x8x64xbf16>, %v: tensor<1x4096x8x64xbf16>)
+    -> tensor<1x4096x32x64xbf16> attributes {tsp.kernel} {
+  %o, %l = tsp.sdpa %q, %k, %v {scale = 0.125 : f64}
+    : (tensor<1x4096x32x64xbf16>, tensor<1x4096x8x64xbf16>, tensor<1x4096x8x64xbf16>) -> (tensor<1x4096x32x64xbf16>, tensor<1x4096x32xf32>)
+  return %o : tensor<1x4096x32x64xbf16>
+}
+
 // ERROR: error: 'tsp.sdpa' op operand {{.*}} must be an argument of the kernel, or a view of one
