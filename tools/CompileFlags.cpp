@@ -37,8 +37,8 @@ CommandLine tsp::parseCommandLine(int argc, char **argv, StringRef overview, boo
       "mesh", cl::desc("Mesh of ranks; without it the program's own, else one rank"),
       cl::value_desc("d=2,t=4"), cl::location(options.mesh), cl::cat(category));
   cl::opt<std::string, true> strategy(
-      "strategy", cl::desc("What mesh axes are used for: none, tp, tsp, data, joined by commas; "
-                           "@AXIS names the axis"),
+      "strategy", cl::desc("What mesh axes are used for: none, tp, tsp, sp_gather, data, joined by "
+                           "commas; @AXIS names the axis, tsp(zigzag) balances causal attention"),
       cl::value_desc("data@d,tsp@t"), cl::location(options.strategy), cl::init("none"),
       cl::cat(category));
   cl::list<std::string> params(

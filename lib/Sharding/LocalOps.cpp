@@ -149,15 +149,18 @@ static Value indexOfLocal(OpBuilder &builder, Location loc, int64_t known,
     if (split.layout == Layout::Zigzag) {
       // Chunk 0 becomes chunk r, chunk 1 becomes 2D-1-r.
       int64_t most = 2 * (mesh.getSizes()[split.axis] - 1) * chunk;
-      Value back =
-          subtract(builder, loc, constantI32(builder, loc, most), shift);
-      if (!rest)
-        shift = known < chunk ? shift : back;
-      else
+      auto back = [&](int64_t from) {
+        return subtract(builder, loc, constantI32(builder, loc, from), shift);
+      };
+      if (rest) {
         shift = select(builder, loc,
                        compareTo(builder, loc, rest, chunk - known,
                                  stablehlo::ComparisonDirection::LT),
-                       shift, back);
+                       shift, back(most));
+      } else if (known >= chunk) {
+        shift = back(most + known);
+        known = 0;
+      }
     }
     rest = rest ? add(builder, loc, rest, shift) : shift;
   }

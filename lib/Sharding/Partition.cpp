@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AxisParts.h"
 #include "Localize.h"
 #include "tsp/Dialect/StableHLO/IR/StableHLODialect.h"
 #include "tsp/Sharding/Passes.h"
@@ -78,27 +79,52 @@ private:
     return failure(result.wasInterrupted());
   }
 
-  /// All axes have to be manual, and every split has to be even.
+  /// All axes have to be manual, and the body's values the even parts of those
+  /// outside: it is written for them, and knows no padding.
   LogicalResult checkManual(sdy::ManualComputationOp op, MeshAttr mesh) {
+    llvm::SmallDenseSet<StringAttr> manual;
+    for (StringAttr name : op.getManualAxes().getValue())
+      for (StringAttr axis :
+           axesOf(sdy::AxisRefAttr::get(name.getContext(), name, {}), mesh))
+        manual.insert(axis);
     for (auto [axis, size] : llvm::zip(mesh.getAxes(), mesh.getSizes()))
-      if (size > 1 && !llvm::is_contained(op.getManualAxes().getValue(), axis))
+      if (size > 1 && !manual.contains(axis))
         return op.emitOpError("expected all mesh axes to be manual, found ")
                << axis
                << " left to the compiler; give shard_map all axis names";
-    auto check = [&](ArrayRef<sdy::TensorShardingAttr> shardings,
-                     ValueRange values) {
-      for (auto [sharding, value] : llvm::zip(shardings, values)) {
-        auto type = cast<RankedTensorType>(value.getType());
+    auto check = [&](StringRef what, sdy::TensorShardingPerValueAttr shardings,
+                     TypeRange outside, TypeRange inside) -> LogicalResult {
+      for (auto [i, sharding] : llvm::enumerate(shardings.getShardings())) {
+        auto type = cast<RankedTensorType>(outside[i]);
         PlacementAttr attr = placementOfSharding(sharding, mesh, op.getLoc());
-        if (!attr ||
-            failed(fromAttr(attr, type, mesh, [&] { return op.emitError(); })))
+        if (!attr)
           return failure();
+        auto placement =
+            fromAttr(attr, type, mesh, [&] { return op.emitError(); });
+        if (failed(placement))
+          return failure();
+        for (auto [d, dim] : llvm::enumerate(placement->dims))
+          if (dim.isSharded() &&
+              dim.chunk * ranksOf(dim, mesh) != type.getDimSize(d))
+            return op.emitOpError("expected ")
+                   << what << " " << i << " to be split evenly, found "
+                   << type.getDimSize(d) << " elements in dim " << d << " over "
+                   << ranksOf(dim, mesh) << " ranks; pad it in the program";
+        if (RankedTensorType local = localType(type, *placement);
+            local != inside[i])
+          return op.emitOpError("expected ")
+                 << what << " " << i << " of the body to be " << local
+                 << ", the part of a rank of " << type << ", found "
+                 << inside[i];
       }
       return success();
     };
-    if (failed(check(op.getInShardings().getShardings(), op->getOperands())))
+    Block &body = op.getBody().front();
+    if (failed(check("operand", op.getInShardings(), op->getOperandTypes(),
+                     body.getArgumentTypes())))
       return failure();
-    return check(op.getOutShardings().getShardings(), op->getResults());
+    return check("result", op.getOutShardings(), op->getResultTypes(),
+                 body.getTerminator()->getOperandTypes());
   }
 
   /// Parameters and states of one name have one placement in all entries.

@@ -13,6 +13,7 @@ from Integration import harness
 
 RANKS = 4
 MESH = AbstractMesh((RANKS,), ("t",))
+GRID = AbstractMesh((2, 2), ("d", "t"))
 
 
 def _values(*shape, seed=0):
@@ -70,6 +71,44 @@ def test_manual_programs_run(name):
     program = tsp.export(_shard(fn, inputs, outputs), *args, mesh="t=4")
     with tsp.compile(program, mesh="t=4") as model:
         np.testing.assert_allclose(model(*args), whole(*args), rtol=1e-5, atol=1e-5)
+
+
+BOTH = ("d", "t")
+# The same over two axes, which nest in this order.
+ON_GRID = {
+    "psum": (lambda x, w: lax.psum(x @ w, BOTH), (P(None, BOTH), P(BOTH)), P(), lambda x, w: x @ w, (_values(5, 8), _values(8, 7, seed=1))),
+    "all_gather": (lambda x: lax.all_gather(x, BOTH, axis=1, tiled=True), (P(None, BOTH),), P(), lambda x: x, (_values(5, 8),)),
+    "psum_scatter": (lambda x, w: lax.psum_scatter(x @ w, BOTH, scatter_dimension=0, tiled=True), (P(None, BOTH), P(BOTH)), P(BOTH),
+                     lambda x, w: x @ w, (_values(12, 8), _values(8, 7, seed=1))),
+    "other_order": (lambda x: x, (P(BOTH),), P(("t", "d")), lambda x: x.reshape(2, 2, 2, 3).swapaxes(0, 1).reshape(8, 3), (_values(8, 3),)),
+}
+
+
+@needs_tools
+@pytest.mark.parametrize("name", ON_GRID)
+def test_manual_programs_on_a_grid(name):
+    fn, inputs, outputs, whole, args = ON_GRID[name]
+    program = tsp.export(jax.shard_map(fn, mesh=GRID, in_specs=inputs, out_specs=outputs, check_vma=False), *args, mesh="d=2,t=2")
+    with tsp.compile(program, mesh="d=2,t=2") as model:
+        np.testing.assert_allclose(model(*args), whole(*args), rtol=1e-5, atol=1e-5)
+
+
+@needs_tools
+@pytest.mark.parametrize("sharding", ['[{"d", "t"}, {}]', '[{"t", "d"}, {}]', '[{}, {"d", "t"}]', '[{"t":(1)2}, {"d", "t":(2)2}]', '[{"t":(2)2, "d"}, {"t":(1)2}]'])
+def test_axes_that_nest_and_parts_of_axes(sharding):
+    """The same matrix product, its first operand and result placed by Shardy's text."""
+    text = f"""
+sdy.mesh @mesh = <["d"=2, "t"=4]>
+func.func public @main(%x: tensor<16x24xf32> {{sdy.sharding = #sdy.sharding<@mesh, {sharding}>}}, %w: tensor<24x8xf32>)
+    -> (tensor<16x8xf32> {{sdy.sharding = #sdy.sharding<@mesh, {sharding}>}}) {{
+  %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<16x24xf32>, tensor<24x8xf32>) -> tensor<16x8xf32>
+  return %y : tensor<16x8xf32>
+}}
+"""
+    x, w = _values(16, 24), _values(24, 8, seed=1)
+    program = tsp.Program(text, tsp.export(lambda x, w: x @ w, x, w).signatures)
+    with tsp.compile(program, mesh="d=2,t=4") as model:
+        np.testing.assert_allclose(model(x, w), x @ w, rtol=1e-4, atol=1e-5)
 
 
 @needs_tools

@@ -19,6 +19,22 @@ func.func @major_axis(%x: tensor<2xf32>) -> tensor<2xf32> {
   return %0 : tensor<2xf32>
 }
 
+// Over both axes: the minor one is gathered first and scattered last.
+// CHECK-LABEL: func.func @both_axes
+// CHECK: %[[T:.*]] = tsp.all_gather %{{.*}} {axis = "t", dim = 0 : i64, total = 6 : i64} : (tensor<2xf32>) -> tensor<6xf32>
+// CHECK: %[[D:.*]] = tsp.all_gather %[[T]] {axis = "d", dim = 0 : i64, total = 12 : i64} : (tensor<6xf32>) -> tensor<12xf32>
+// CHECK: %[[S:.*]] = tsp.reduce_scatter %[[D]] {axis = "d", dim = 0 : i64, total = 12 : i64} : (tensor<12xf32>) -> tensor<6xf32>
+// CHECK: tsp.reduce_scatter %[[S]] {axis = "t", dim = 0 : i64, total = 6 : i64} : (tensor<6xf32>) -> tensor<2xf32>
+func.func @both_axes(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1, 2, 3, 4, 5]]> : tensor<1x6xi64>}> : (tensor<2xf32>) -> tensor<12xf32>
+  %1 = "stablehlo.reduce_scatter"(%0) <{scatter_dimension = 0 : i64, replica_groups = dense<[[0, 1, 2, 3, 4, 5]]> : tensor<1x6xi64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<12xf32>) -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}
+
 // A ring, and a shift that does not wrap round: rank 0 of each row gets zeros.
 // CHECK-LABEL: func.func @permutes
 // CHECK: %[[R:.*]] = tsp.send_recv %{{.*}} {axis = "t", shift = 1 : i64}

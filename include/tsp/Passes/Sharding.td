@@ -35,8 +35,9 @@ def TspPartition : Pass<"tsp-partition", "mlir::ModuleOp"> {
   }];
   let options = [
     Option<"strategy", "strategy", "std::string", "\"none\"",
-           "how the mesh axes are used: none, tp, tsp, data, each with @AXIS, "
-           "joined by commas">,
+           "how the mesh axes are used: none, tp, tsp, sp_gather, data, each with "
+           "@AXIS, joined by commas; tsp(zigzag) and sp_gather(zigzag) lay tokens "
+           "out in zigzag">,
     Option<"remarks", "remarks", "bool", "false", "explain the placements">,
   ];
   let dependentDialects = ["::tsp::TspDialect", "::tsp::stablehlo::StableHLODialect"];
@@ -47,7 +48,9 @@ def TspImportShardings : Pass<"tsp-import-shardings", "mlir::ModuleOp"> {
   let description = [{
     `sdy.mesh` becomes the module's `tsp.mesh`, unless that is set: then the two
     must agree. Shardings of arguments and results become `tsp.placement`, a
-    `sdy.sharding_constraint` or `sdy.reshard` becomes `tsp.place`:
+    `sdy.sharding_constraint` or `sdy.reshard` becomes `tsp.place`. When the
+    program uses an axis in parts (`"t":(1)2` of `"t"=4`), the mesh gets an axis
+    for each part, `"t.0"` = 2 and `"t.1"` = 2, and `"t"` means both, nested.
 
     ```
     %1 = sdy.sharding_constraint %0 <@mesh, [{"t"}, {} ]> : tensor<8x6xf32>
@@ -63,8 +66,9 @@ def TspConvertCollectives : Pass<"tsp-convert-collectives", "mlir::ModuleOp"> {
   let description = [{
     What `jax.shard_map` leaves: `stablehlo.all_reduce` and its kin, whose groups
     are lists of devices, and `stablehlo.partition_id`. The groups have to be
-    those of one mesh axis; a `collective_permute` has to be a shift along one,
-    with or without wrapping round.
+    those of mesh axes; over several axes there is one collective an axis, in the
+    order that keeps the order of the ranks. An exchange has to be over one axis,
+    and a `collective_permute` a shift along one, with or without wrapping round.
 
     ```
     // mesh t = 4
