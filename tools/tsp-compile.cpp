@@ -24,6 +24,9 @@ EXAMPLES
   Memory plan and counts as JSON, times of the phases:
     tsp-compile model.mlir -o model --report=plan.json -v
 
+  For GPUs: machine code for A100 and H100, and PTX for others:
+    tsp-compile model.mlir -o model --mesh=t=8 --strategy=tsp --target=cuda:sm_80,sm_90
+
   A shared object for other programs (tsp_runtime.h says how to call it):
     tsp-compile model.mlir -o libmodel.so --emit=so
 )";

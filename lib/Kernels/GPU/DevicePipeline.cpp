@@ -18,5 +18,6 @@ void tsp::buildDeviceKernelPipeline(OpPassManager &manager,
   GpuLowerSdpaKernelsOptions sdpa;
   sdpa.architecture = options.architectures.front();
   manager.addPass(createGpuLowerSdpaKernels(sdpa));
+  manager.addPass(createGpuAddRuntimeKernels());
   manager.addPass(createGpuFinalizeKernels());
 }
