@@ -8,8 +8,8 @@
 // The engine of the emulated GPU: what libcuda.so.1 stands on. It compiles PTX
 // text to machine code of the host (a warp is a vector of 32 lanes) and runs
 // launches. Device memory is memory of the process: a device pointer is a host
-// address, so that copies are memcpy. Everything here may be called from several
-// threads at once; a launch returns when its last block has ended.
+// address, so that copies are memcpy. Everything here may be called from
+// several threads at once; a launch returns when its last block has ended.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,0 +1,120 @@
+//===- AsyncCopy.cpp - cp.async, deferred to its wait ---------------------===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A copy happens when its group is waited for, as late as the hardware may do
+// it: a kernel that does not wait reads what was there before.
+//
+//===----------------------------------------------------------------------===//
+
+#include "exec/BlockRunner.h"
+#include "exec/Helpers.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tsp::emulation::helpers {
+
+void asyncCopy(Context context, uint32_t siteIndex, uint32_t mask, Lanes64 to,
+               Lanes64 from, Lanes32 sourceBytes) {
+  if (!mask)
+    return;
+  BlockRunner &block = *context->block;
+  const Site &site = block.site(siteIndex);
+  // Lanes that read nothing may have any source address.
+  uint32_t reading = 0;
+  for (uint32_t rest = mask; rest; rest &= rest - 1) {
+    unsigned lane = unsigned(__builtin_ctz(rest));
+    reading |= uint32_t(sourceBytes[lane] != 0) << lane;
+    if (sourceBytes[lane] > site.size)
+      block.fault(*context, siteIndex, lane,
+                  "a copy of " + std::to_string(sourceBytes[lane]) +
+                      " bytes into " + std::to_string(site.size));
+  }
+  uint64_t base = block.checkAccess(*context, siteIndex, mask, to, site.size,
+                                    site.size, ptx::Space::Shared);
+  bool isPartial = false;
+  for (uint32_t rest = reading; rest; rest &= rest - 1)
+    isPartial |= sourceBytes[__builtin_ctz(rest)] != site.size;
+  if (!isPartial) {
+    if (reading)
+      block.checkAccess(*context, siteIndex, reading, from, site.size,
+                        site.size, ptx::Space::Global);
+  } else {
+    for (uint32_t rest = reading; rest; rest &= rest - 1) {
+      unsigned lane = unsigned(__builtin_ctz(rest));
+      block.checkAccess(*context, siteIndex, rest & -rest, from,
+                        sourceBytes[lane], site.size, ptx::Space::Global);
+    }
+  }
+  Warp &warp = block.warpOf(context);
+  warp.copies.emplace_back();
+  PendingCopy &copy = warp.copies.back();
+  copy.site = siteIndex;
+  copy.mask = mask;
+  copy.group = warp.groups;
+  for (unsigned lane = 0; lane < warpSize; ++lane)
+    copy.to[lane] = base + to[lane];
+  std::memcpy(copy.from, from, sizeof(copy.from));
+  std::memcpy(copy.sourceBytes, sourceBytes, sizeof(copy.sourceBytes));
+}
+
+void asyncCommit(Context context, uint32_t siteIndex, uint32_t mask) {
+  if (!mask)
+    return;
+  // Groups are counted for the warp; lanes that count apart would need their
+  // own.
+  if (mask != context->live)
+    context->block->fault(
+        *context, siteIndex, unsigned(__builtin_ctz(context->live & ~mask)),
+        "this thread does not commit together with its warp, which the "
+        "emulation does not support");
+  ++context->block->warpOf(context).groups;
+}
+
+/// Does the copies of all groups before `group`.
+static void complete(BlockRunner &block, Warp &warp, uint32_t group) {
+  while (!warp.copies.empty() && warp.copies.front().group < group) {
+    const PendingCopy &copy = warp.copies.front();
+    unsigned bytes = block.site(copy.site).size;
+    for (uint32_t rest = copy.mask; rest; rest &= rest - 1) {
+      unsigned lane = unsigned(__builtin_ctz(rest));
+      auto *to = reinterpret_cast<uint8_t *>(copy.to[lane]);
+      auto *from = reinterpret_cast<const uint8_t *>(copy.from[lane]);
+      if (copy.sourceBytes[lane] == 16) {
+        std::memcpy(to, from, 16);
+        continue;
+      }
+      std::memcpy(to, from, copy.sourceBytes[lane]);
+      std::memset(to + copy.sourceBytes[lane], 0,
+                  bytes - copy.sourceBytes[lane]);
+    }
+    warp.copies.pop_front();
+  }
+}
+
+void asyncWait(Context context, uint32_t siteIndex, uint32_t mask,
+               uint32_t pending) {
+  if (!mask)
+    return;
+  if (mask != context->live)
+    context->block->fault(
+        *context, siteIndex, unsigned(__builtin_ctz(context->live & ~mask)),
+        "this thread does not wait together with its warp, which the emulation "
+        "does not support");
+  Warp &warp = context->block->warpOf(context);
+  complete(*context->block, warp, warp.groups - std::min(pending, warp.groups));
+}
+
+void asyncWaitAll(Context context, uint32_t siteIndex, uint32_t mask) {
+  if (!mask)
+    return;
+  // Also of copies that no group holds yet.
+  asyncCommit(context, siteIndex, mask);
+  asyncWait(context, siteIndex, mask, 0);
+}
+
+} // namespace tsp::emulation::helpers

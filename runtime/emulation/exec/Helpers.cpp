@@ -1,0 +1,72 @@
+//===- Helpers.cpp - functions that compiled code calls -------------------===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "exec/Helpers.h"
+
+namespace tsp::emulation::helpers {
+
+const std::vector<Entry> &all() {
+#define TSP_HELPER(name)                                                       \
+  { #name, reinterpret_cast < void *>(&name) }
+  static const std::vector<Entry> entries = {
+      TSP_HELPER(load1),
+      TSP_HELPER(load2),
+      TSP_HELPER(load4),
+      TSP_HELPER(load8),
+      TSP_HELPER(store1),
+      TSP_HELPER(store2),
+      TSP_HELPER(store4),
+      TSP_HELPER(store8),
+      TSP_HELPER(loadUniform),
+      TSP_HELPER(atomic),
+      TSP_HELPER(asyncCopy),
+      TSP_HELPER(asyncCommit),
+      TSP_HELPER(asyncWait),
+      TSP_HELPER(asyncWaitAll),
+      TSP_HELPER(checkMembers),
+      TSP_HELPER(shuffle),
+      TSP_HELPER(reduce),
+      TSP_HELPER(match),
+      TSP_HELPER(barrier),
+      TSP_HELPER(trap),
+      TSP_HELPER(exp2),
+      TSP_HELPER(log2),
+      TSP_HELPER(sin),
+      TSP_HELPER(cos),
+      TSP_HELPER(tanh),
+      TSP_HELPER(addRounded),
+      TSP_HELPER(mulRounded),
+      TSP_HELPER(fmaRounded),
+      TSP_HELPER(divRounded),
+      TSP_HELPER(sqrtRounded),
+      TSP_HELPER(narrowRounded),
+      TSP_HELPER(addRounded64),
+      TSP_HELPER(mulRounded64),
+      TSP_HELPER(fmaRounded64),
+      TSP_HELPER(divRounded64),
+      TSP_HELPER(sqrtRounded64),
+      TSP_HELPER(ldmatrix),
+      TSP_HELPER(ldmatrixTrans),
+      TSP_HELPER(stmatrix),
+      TSP_HELPER(stmatrixTrans),
+      TSP_HELPER(movmatrix),
+      TSP_HELPER(mmaM16N8K16BF16),
+      TSP_HELPER(mmaM16N8K8BF16),
+      TSP_HELPER(mmaM16N8K16F16),
+      TSP_HELPER(mmaM16N8K8F16),
+      TSP_HELPER(mmaM16N8K16F16F16),
+      TSP_HELPER(mmaM16N8K8F16F16),
+      TSP_HELPER(mmaM16N8K8TF32),
+      TSP_HELPER(mmaM16N8K4TF32),
+      TSP_HELPER(mmaM16N8K32S8),
+      TSP_HELPER(mmaM16N8K16S8),
+  };
+#undef TSP_HELPER
+  return entries;
+}
+
+} // namespace tsp::emulation::helpers

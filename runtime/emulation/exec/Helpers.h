@@ -1,0 +1,133 @@
+//===- Helpers.h - functions that compiled code calls -------*- C++ -*-===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Values of a warp are passed as arrays, a lane an element; several registers
+// are one array after the other. Lanes outside `mask` take no part: nothing of
+// theirs is read from or written to memory. With an empty mask a helper does
+// nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TSP_EMULATION_EXEC_HELPERS_H
+#define TSP_EMULATION_EXEC_HELPERS_H
+
+#include "exec/WarpContext.h"
+
+namespace tsp::emulation::helpers {
+
+using Context = WarpContext *;
+using Lanes64 = const uint64_t *;
+using Lanes32 = const uint32_t *;
+
+// Memory.cpp: the suffix is the size of an element.
+void load1(Context, uint32_t site, uint32_t mask, Lanes64 addresses,
+           void *result);
+void load2(Context, uint32_t site, uint32_t mask, Lanes64 addresses,
+           void *result);
+void load4(Context, uint32_t site, uint32_t mask, Lanes64 addresses,
+           void *result);
+void load8(Context, uint32_t site, uint32_t mask, Lanes64 addresses,
+           void *result);
+void store1(Context, uint32_t site, uint32_t mask, Lanes64 addresses,
+            const void *values);
+void store2(Context, uint32_t site, uint32_t mask, Lanes64 addresses,
+            const void *values);
+void store4(Context, uint32_t site, uint32_t mask, Lanes64 addresses,
+            const void *values);
+void store8(Context, uint32_t site, uint32_t mask, Lanes64 addresses,
+            const void *values);
+/// One address for all lanes; the elements lie one after the other.
+void loadUniform(Context, uint32_t site, uint32_t mask, uint64_t address,
+                 void *result);
+
+// Atomics.cpp. `third` is the new value of a compare-and-swap.
+void atomic(Context, uint32_t site, uint32_t mask, Lanes64 addresses,
+            Lanes64 second, Lanes64 third, uint64_t *result);
+
+// AsyncCopy.cpp. `sourceBytes`: the rest of each copy is zeros.
+void asyncCopy(Context, uint32_t site, uint32_t mask, Lanes64 to, Lanes64 from,
+               Lanes32 sourceBytes);
+void asyncCommit(Context, uint32_t site, uint32_t mask);
+/// Ends all but the last `pending` groups of each lane.
+void asyncWait(Context, uint32_t site, uint32_t mask, uint32_t pending);
+void asyncWaitAll(Context, uint32_t site, uint32_t mask);
+
+// Warp.cpp
+/// Faults unless all living lanes of `members` are in `mask`.
+void checkMembers(Context, uint32_t site, uint32_t mask, uint32_t members);
+/// Returns the lanes whose source was in range.
+uint32_t shuffle(Context, uint32_t site, uint32_t mask, Lanes32 values,
+                 Lanes32 lane, Lanes32 clamp, Lanes32 members,
+                 uint32_t *result);
+void reduce(Context, uint32_t site, uint32_t mask, Lanes32 values,
+            uint32_t members, uint32_t *result);
+/// The lanes with the same value; for match.all all of them or none.
+void match(Context, uint32_t site, uint32_t mask, Lanes64 values,
+           uint32_t members, uint32_t *result);
+uint32_t barrier(Context, uint32_t site, uint32_t mask, uint32_t id,
+                 uint32_t threads, uint32_t predicate);
+void trap(Context, uint32_t site, uint32_t mask);
+
+// Math.cpp: 32 lanes each.
+void exp2(const float *x, float *result);
+void log2(const float *x, float *result);
+void sin(const float *x, float *result);
+void cos(const float *x, float *result);
+void tanh(const float *x, float *result);
+/// Of f32, with 1: toward zero, 2: toward minus, 3: toward plus infinity.
+void addRounded(const float *x, const float *y, float *result,
+                uint32_t rounding);
+void mulRounded(const float *x, const float *y, float *result,
+                uint32_t rounding);
+void fmaRounded(const float *x, const float *y, const float *z, float *result,
+                uint32_t rounding);
+void divRounded(const float *x, const float *y, float *result,
+                uint32_t rounding);
+void sqrtRounded(const float *x, float *result, uint32_t rounding);
+void narrowRounded(const double *x, float *result, uint32_t rounding);
+/// Of f64.
+void addRounded64(const double *x, const double *y, double *result,
+                  uint32_t rounding);
+void mulRounded64(const double *x, const double *y, double *result,
+                  uint32_t rounding);
+void fmaRounded64(const double *x, const double *y, const double *z,
+                  double *result, uint32_t rounding);
+void divRounded64(const double *x, const double *y, double *result,
+                  uint32_t rounding);
+void sqrtRounded64(const double *x, double *result, uint32_t rounding);
+
+// Matrix.cpp
+void ldmatrix(Context, uint32_t site, uint32_t mask, Lanes64 addresses,
+              uint32_t *result);
+void ldmatrixTrans(Context, uint32_t site, uint32_t mask, Lanes64 addresses,
+                   uint32_t *result);
+void stmatrix(Context, uint32_t site, uint32_t mask, Lanes64 addresses,
+              Lanes32 values);
+void stmatrixTrans(Context, uint32_t site, uint32_t mask, Lanes64 addresses,
+                   Lanes32 values);
+void movmatrix(Context, uint32_t site, uint32_t mask, Lanes32 values,
+               uint32_t *result);
+
+/// a, b and c in the layout of fragments that the PTX manual gives.
+using Mma = void(Context, uint32_t site, uint32_t mask, Lanes32 a, Lanes32 b,
+                 Lanes32 c, uint32_t *d);
+Mma mmaM16N8K16BF16, mmaM16N8K8BF16;
+Mma mmaM16N8K16F16, mmaM16N8K8F16;
+Mma mmaM16N8K16F16F16, mmaM16N8K8F16F16;
+Mma mmaM16N8K8TF32, mmaM16N8K4TF32;
+Mma mmaM16N8K32S8, mmaM16N8K16S8;
+
+/// Name and address of every helper.
+struct Entry {
+  const char *name;
+  void *address;
+};
+const std::vector<Entry> &all();
+
+} // namespace tsp::emulation::helpers
+
+#endif // TSP_EMULATION_EXEC_HELPERS_H
