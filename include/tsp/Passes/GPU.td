@@ -14,6 +14,44 @@
 
 include "mlir/Pass/PassBase.td"
 
+def GpuLowerGemmKernels : Pass<"tsp-gpu-lower-gemm-kernels", "mlir::ModuleOp"> {
+  let summary = "Writes kernels that are one matrix product for a GPU.";
+  let description = [{
+    A kernel in tensor form whose work is one `stablehlo.dot_general` of floats
+    becomes a product in device form (lib/Kernels/GPU/DeviceGemm.h): on tensor
+    cores where both sides are of one type of 16 or 8 bits and sums are f32, in
+    exact f32 or f64 on the vector units else, and by a kernel that reads the
+    other side once where there are at most four rows. What is folded into the
+    product, and what happens to it, is as in `tsp-lower-gemm-kernels`. Any
+    sizes and strides are taken; how fast they are read depends on their
+    alignment.
+
+    ```
+    func.func private @k(%x: tensor<512x576xbf16>, %w: tensor<1536x576xbf16>)
+        -> tensor<512x1536xbf16> attributes {tsp.kernel} {
+      %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : ...
+      return %y : tensor<512x1536xbf16>
+    }
+    // becomes
+    gpu.func @k(%x: memref<512x576xbf16>, %w: memref<1536x576xbf16>,
+        %y: memref<512x1536xbf16>) kernel
+        attributes {known_block_size = array<i32: 128, 1, 1>} {
+      // start the copies of the first tiles of %x and %w
+      scf.for %tile = ... {
+        // start a copy; wait for a tile; ldmatrix; mma.sync
+      }
+      // sums through shared memory to %y
+    ```
+  }];
+  let options = [Option<"architecture", "architecture", "std::string", "\"sm_80\"",
+                        "the GPU that tiles are chosen for">];
+  let dependentDialects = ["mlir::LLVM::LLVMDialect", "mlir::NVVM::NVVMDialect",
+                           "mlir::vector::VectorDialect", "mlir::scf::SCFDialect",
+                           "mlir::memref::MemRefDialect", "mlir::arith::ArithDialect",
+                           "mlir::math::MathDialect", "mlir::gpu::GPUDialect"];
+  let statistics = [Statistic<"numKernels", "kernels", "Products lowered">];
+}
+
 def GpuLowerSdpaKernels : Pass<"tsp-gpu-lower-sdpa-kernels", "mlir::ModuleOp"> {
   let summary = "Writes kernels that are an attention core for a GPU.";
   let description = [{

@@ -94,6 +94,10 @@ Value DeviceEmitter::bitOr(Value x, Value y) {
   return b.createOrFold<arith::OrIOp>(loc, x, y);
 }
 
+Value DeviceEmitter::bitXor(Value x, Value y) {
+  return b.createOrFold<arith::XOrIOp>(loc, x, y);
+}
+
 Value DeviceEmitter::less(Value x, Value y) {
   return compare(arith::CmpIPredicate::slt, x, y);
 }

@@ -49,6 +49,7 @@ public:
   Value max(Value x, Value y);
   Value bitAnd(Value x, Value y);
   Value bitOr(Value x, Value y);
+  Value bitXor(Value x, Value y);
   Value less(Value x, Value y);
   Value compare(mlir::arith::CmpIPredicate predicate, Value x, Value y);
   Value compare(mlir::arith::CmpFPredicate predicate, Value x, Value y);

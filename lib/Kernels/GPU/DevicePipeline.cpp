@@ -15,6 +15,9 @@ using namespace mlir;
 /// left.
 void tsp::buildDeviceKernelPipeline(OpPassManager &manager,
                                     const DeviceKernelOptions &options) {
+  GpuLowerGemmKernelsOptions gemm;
+  gemm.architecture = options.architectures.front();
+  manager.addPass(createGpuLowerGemmKernels(gemm));
   GpuLowerSdpaKernelsOptions sdpa;
   sdpa.architecture = options.architectures.front();
   manager.addPass(createGpuLowerSdpaKernels(sdpa));

@@ -66,9 +66,11 @@ Value tsp::packPair(DeviceEmitter &e, Type element, Value low, Value high) {
   return LLVM::BitcastOp::create(e.b, e.loc, e.b.getI32Type(), pair);
 }
 
-void tsp::copyAsync(DeviceEmitter &e, Value shared, Value global, Value valid) {
-  NVVM::CpAsyncOp::create(e.b, e.loc, shared, global, 16,
-                          NVVM::LoadCacheModifierKind::CG, valid);
+void tsp::copyAsync(DeviceEmitter &e, Value shared, Value global, Value valid,
+                    int64_t bytes) {
+  auto cache = bytes == 16 ? NVVM::LoadCacheModifierKind::CG
+                           : NVVM::LoadCacheModifierKind::CA;
+  NVVM::CpAsyncOp::create(e.b, e.loc, shared, global, bytes, cache, valid);
 }
 
 void tsp::commitCopies(DeviceEmitter &e) {

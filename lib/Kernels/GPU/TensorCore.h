@@ -39,11 +39,11 @@ DeviceEmitter::Values multiplyTiles(DeviceEmitter &e, mlir::Type element,
 mlir::Value packPair(DeviceEmitter &e, mlir::Type element, mlir::Value low,
                      mlir::Value high);
 
-/// Starts a copy of 16 bytes from global to shared memory, past the first
-/// cache; of which the first `valid` (i32; null: all) are read and the rest are
+/// Starts a copy of 16 bytes (past the first cache), 8 or 4 from global to shared
+/// memory; of which the first `valid` (i32; null: all) are read and the rest are
 /// zero.
 void copyAsync(DeviceEmitter &e, mlir::Value shared, mlir::Value global,
-               mlir::Value valid = nullptr);
+               mlir::Value valid = nullptr, int64_t bytes = 16);
 /// Ends a group of copies; waits until at most `pending` groups are under way.
 void commitCopies(DeviceEmitter &e);
 void waitForCopies(DeviceEmitter &e, int64_t pending);

@@ -1,0 +1,113 @@
+//===- DeviceGemm.h - matrix products on a GPU ------------------*- C++ -*-===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The product of tsp/Kernels/Gemm.h on a GPU. A block of threads computes a
+// tile of C for one choice of the outer dims; the contraction goes in tiles of
+// bk, which do not straddle the contracted dims but the last.
+//
+// `tensorCore`: 16-bit floats. Tiles of A and B come through shared memory in a
+//   pipeline of `stages`, by cp.async where memory is aligned for it, else
+//   through registers. They lie there as in global memory, with the chunks of
+//   16 bytes of a line permuted, so that neither the copies nor ldmatrix meet a
+//   bank twice.
+// `vectorUnit`: all else; exact f32 or f64 products of register tiles.
+// `rows`:       few rows, bound by reading B: dot products by warps, or columns
+//   by threads with k split over the warps, as B lies.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TSP_LIB_KERNELS_GPU_DEVICEGEMM_H
+#define TSP_LIB_KERNELS_GPU_DEVICEGEMM_H
+
+#include "../GemmResults.h"
+#include "DeviceEmitter.h"
+#include "tsp/Kernels/GPU/TargetDescription.h"
+
+namespace tsp {
+
+/// How one side of the product is read.
+struct DeviceRead {
+  bool alongK = true; ///< lines of memory run along k; else along m or n
+  int64_t width = 1;  ///< elements that can be read at a time
+  bool async = false; ///< by cp.async
+};
+
+struct DeviceGemmPlan {
+  enum Kind { tensorCore, vectorUnit, rows } kind = vectorUnit;
+  DeviceRead a, b;
+  mlir::Type element;             ///< of the tiles in shared memory
+  int64_t bm = 1, bn = 1, bk = 1; ///< tile of a block
+  int64_t wm = 1, wn = 1;         ///< of a warp (tensorCore)
+  int64_t tm = 1, tn = 1;         ///< of a thread (vectorUnit, rows)
+  int64_t threads = 128, stages = 1;
+  int64_t tilesM = 1, tilesN = 1, grid = 1;
+  int64_t run = 1;       ///< elements of a row that a thread stores at a time
+  int64_t slabRows = 16; ///< rows of a warp that are stored at a time
+  int64_t sharedBytes = 0;
+
+  int64_t warpsN() const { return bn / wn; }
+};
+
+/// Tiles of bk that the contraction takes.
+int64_t countTiles(const GemmSpec &spec, int64_t bk);
+
+/// Chooses from the shapes and the architecture. `resultBytes`: size of the
+/// widest element that the kernel stores.
+DeviceGemmPlan planDeviceGemm(const GemmKernel &kernel, int64_t resultBytes,
+                              const TargetDescription &target);
+
+/// What the generators share: one block's part of the product.
+struct DeviceGemm {
+  DeviceEmitter &e;
+  const GemmKernel &kernel;
+  const DeviceGemmPlan &plan;
+  GemmResults &results;
+  mlir::Value a, b;   ///< pointers to the elements of the block's outer dims
+  mlir::Value shared; ///< pointer
+  mlir::Value m, n;   ///< first row and column of the tile, i32
+  DeviceEmitter::Values outer; ///< i32
+
+  const GemmSpec &spec() const { return kernel.product.spec; }
+};
+
+/// An element as memory holds it, as one of type `to` that can represent it.
+mlir::Value readElement(DeviceEmitter &e, mlir::Value stored,
+                        mlir::Type element, mlir::Type to);
+
+void emitTensorCoreGemm(DeviceGemm &gemm);
+void emitVectorUnitGemm(DeviceGemm &gemm);
+void emitRowsGemm(DeviceGemm &gemm);
+
+/// Sums in shared memory that wait to become results: rows x columns of the
+/// type of the sums.
+struct StagedSums {
+  mlir::Value pointer;
+  int64_t rows, columns;
+  int64_t run; ///< of the plan
+  mlir::Type type;
+
+  /// Between rows, chosen so that fragments are written and runs are read
+  /// without conflicts.
+  int64_t line() const { return lineOf(columns); }
+  static int64_t lineOf(int64_t columns) {
+    return columns + (columns >= 8 ? 8 : 0);
+  }
+  int64_t bytes() const {
+    return rows * line() * type.getIntOrFloatBitWidth() / 8;
+  }
+  /// Pointer to an element; the one after it follows where `column` is even.
+  mlir::Value at(DeviceEmitter &e, mlir::Value row, mlir::Value column) const;
+};
+
+/// Stores the results of staged sums, the first being that of row m and column
+/// n, by `group` threads of which this one is number `rank`.
+void storeStaged(DeviceGemm &gemm, const StagedSums &sums, mlir::Value m,
+                 mlir::Value n, mlir::Value rank, int64_t group);
+
+} // namespace tsp
+
+#endif // TSP_LIB_KERNELS_GPU_DEVICEGEMM_H

@@ -1,0 +1,210 @@
+//===- DeviceGemmPlan.cpp - how a product is divided over a GPU -----------===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "DeviceGemm.h"
+#include "tsp/Kernels/GPU/DeviceForm.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tsp;
+
+int64_t tsp::countTiles(const GemmSpec &spec, int64_t bk) {
+  return spec.depth() / spec.k.back() * llvm::divideCeil(spec.k.back(), bk);
+}
+
+/// How a side whose free dim has `size` elements is best read; it starts
+/// `offset` elements into a buffer that is aligned to 64 bytes.
+static DeviceRead planRead(const GemmSpec &spec, const GemmOperand &operand,
+                           int64_t size, int64_t offset) {
+  int64_t bytes = operand.element.getIntOrFloatBitWidth() / 8;
+  /// The widest read along a dim of stride 1 and `extent` elements, the other
+  /// of the two having `stride`.
+  auto widest = [&](int64_t extent, int64_t stride) {
+    int64_t width = 16 / bytes;
+    auto fits = [&] {
+      auto divides = [&](int64_t x) { return x % width == 0; };
+      return divides(extent) && divides(stride) && divides(offset) &&
+             llvm::all_of(operand.outer, divides) &&
+             llvm::all_of(ArrayRef(operand.k).drop_back(), divides);
+    };
+    while (width > 1 && !fits())
+      width /= 2;
+    return width;
+  };
+  int64_t strideK = operand.k.back(), strideFree = size > 1 ? operand.free : 0;
+  int64_t alongK = strideK == 1 ? widest(spec.k.back(), strideFree) : 0;
+  int64_t alongFree = operand.free == 1 && size > 1 ? widest(size, strideK) : 0;
+  DeviceRead read;
+  read.alongK =
+      alongK > 0 || alongFree > 0 ? alongK >= alongFree : strideK <= strideFree;
+  read.width = std::max<int64_t>({alongK, alongFree, 1});
+  read.async = bytes == 2 && read.width >= 2;
+  return read;
+}
+
+/// The type of tensor-core operands, or null. f8 values are f16 values.
+static Type tensorCoreElement(const GemmSpec &spec) {
+  Type a = spec.a.element, b = spec.b.element;
+  if (!spec.compute.isF32() || a != b)
+    return Type();
+  if (a.isF16() || a.isBF16())
+    return a;
+  if (a.getIntOrFloatBitWidth() == 8)
+    return Float16Type::get(a.getContext());
+  return Type();
+}
+
+namespace {
+struct TileShape {
+  int64_t bm, bn, bk, wm, wn, stages;
+
+  int64_t threads() const { return bm / wm * (bn / wn) * 32; }
+  int64_t pipelineBytes() const { return stages * (bm + bn) * bk * 2; }
+};
+} // namespace
+
+/// Four stages are in time for memory that answers after about 600 cycles.
+/// Warps of 64 x 64 multiply four times per fragment that they read.
+static const TileShape asyncShapes[] = {
+    {128, 256, 32, 64, 64, 4}, {256, 128, 32, 64, 64, 4},
+    {128, 128, 32, 64, 64, 4}, {64, 128, 32, 32, 64, 4},
+    {128, 64, 32, 64, 32, 4},  {64, 64, 64, 32, 32, 4},
+    {32, 64, 64, 16, 32, 4},   {16, 128, 64, 16, 32, 4},
+};
+
+/// Copies through registers leave room for small tiles only.
+static const TileShape registerShapes[] = {{64, 64, 32, 32, 32, 3}};
+
+/// Relative time of a product in tiles of bm x bn: waves of blocks, each of
+/// which takes as long as it computes, slowed down by what it reads.
+static double estimate(const GemmSpec &spec, int64_t bm, int64_t bn,
+                       int64_t outer, const TargetDescription &target) {
+  int64_t blocks =
+      outer * llvm::divideCeil(spec.m, bm) * llvm::divideCeil(spec.n, bn);
+  double reuse = double(bm * bn) / (bm + bn);
+  double efficiency = reuse / (reuse + 20);
+  return llvm::divideCeil(blocks, target.numProcessors) * double(bm * bn) /
+         efficiency;
+}
+
+static int64_t product(ArrayRef<int64_t> sizes) {
+  int64_t result = 1;
+  for (int64_t size : sizes)
+    result *= size;
+  return result;
+}
+
+static void planTensorCore(DeviceGemmPlan &plan, const GemmSpec &spec,
+                           int64_t outer, const TargetDescription &target) {
+  plan.kind = DeviceGemmPlan::tensorCore;
+  ArrayRef<TileShape> shapes = registerShapes;
+  if (plan.a.async && plan.b.async) {
+    shapes = asyncShapes;
+  } else {
+    // One thread copies one element at a time.
+    plan.a.width = plan.a.async ? plan.a.width : 1;
+    plan.b.width = plan.b.async ? plan.b.width : 1;
+  }
+  const TileShape *best = nullptr;
+  double least = 0;
+  for (const TileShape &shape : shapes) {
+    if (shape.pipelineBytes() > target.sharedPerBlock)
+      continue;
+    double time = estimate(spec, shape.bm, shape.bn, outer, target);
+    if (!best || time < least) {
+      best = &shape;
+      least = time;
+    }
+  }
+  plan.bm = best->bm;
+  plan.bn = best->bn;
+  plan.bk = best->bk;
+  plan.wm = best->wm;
+  plan.wn = best->wn;
+  plan.stages = best->stages;
+  plan.threads = best->threads();
+  // As many rows as fit are stored at a time.
+  int64_t line = StagedSums::lineOf(plan.wn) * 4 * (plan.threads / 32);
+  for (int64_t rows = 16; rows <= plan.wm; rows += 16)
+    if (plan.wm % rows == 0 && rows * line <= best->pipelineBytes())
+      plan.slabRows = rows;
+  plan.sharedBytes = std::max(best->pipelineBytes(), plan.slabRows * line);
+}
+
+static void planVectorUnit(DeviceGemmPlan &plan, const GemmSpec &spec,
+                           int64_t outer, const TargetDescription &target) {
+  plan.kind = DeviceGemmPlan::vectorUnit;
+  plan.element = spec.compute;
+  plan.a.width = plan.b.width = 1;
+  plan.a.async = plan.b.async = false;
+  plan.threads = 256;
+  plan.bk = 16;
+  int64_t bytes = spec.compute.getIntOrFloatBitWidth() / 8;
+  int64_t side = 32;
+  double least = estimate(spec, side, side, outer, target);
+  for (int64_t larger = 64; larger * bytes <= 512; larger *= 2)
+    if (double time = estimate(spec, larger, larger, outer, target);
+        time < least) {
+      side = larger;
+      least = time;
+    }
+  plan.bm = plan.bn = side;
+  plan.tm = plan.tn = side / 16;
+  int64_t pipeline = 2 * 2 * plan.bk * (side + 4) * bytes;
+  plan.sharedBytes =
+      std::max(pipeline, side * StagedSums::lineOf(side) * bytes);
+}
+
+static void planRows(DeviceGemmPlan &plan, const GemmSpec &spec, int64_t outer,
+                     const TargetDescription &target) {
+  plan.kind = DeviceGemmPlan::rows;
+  plan.element = spec.compute;
+  plan.bm = spec.m;
+  plan.bk = 1;
+  // Columns of a thread: fewer when there would be too few blocks.
+  int64_t perColumn = plan.b.alongK ? plan.threads / 32 : 32;
+  plan.tn = plan.b.alongK ? 4 : plan.b.width;
+  auto blocks = [&]() -> int64_t {
+    return outer * llvm::divideCeil(spec.n, perColumn * plan.tn);
+  };
+  while (plan.tn > 1 && blocks() < 2 * target.numProcessors)
+    plan.tn /= 2;
+  plan.bn = perColumn * plan.tn;
+  int64_t parts = plan.b.alongK ? 1 : plan.threads / 32;
+  plan.sharedBytes = parts * spec.m * StagedSums::lineOf(plan.bn) *
+                     spec.compute.getIntOrFloatBitWidth() / 8;
+}
+
+DeviceGemmPlan tsp::planDeviceGemm(const GemmKernel &kernel,
+                                   int64_t resultBytes,
+                                   const TargetDescription &target) {
+  const DotProduct &dot = kernel.product;
+  const GemmSpec &spec = dot.spec;
+  DeviceGemmPlan plan;
+  plan.a = planRead(spec, spec.a, spec.m, dot.offsetA);
+  plan.b = planRead(spec, spec.b, spec.n, dot.offsetB);
+  plan.element = tensorCoreElement(spec);
+  int64_t outer = product(spec.outer);
+  if (spec.m <= 4)
+    planRows(plan, spec, outer, target);
+  else if (plan.element)
+    planTensorCore(plan, spec, outer, target);
+  else
+    planVectorUnit(plan, spec, outer, target);
+  plan.tilesM = llvm::divideCeil(spec.m, plan.bm);
+  plan.tilesN = llvm::divideCeil(spec.n, plan.bn);
+  plan.grid = plan.tilesM * plan.tilesN * outer;
+
+  // Runs that lie together in memory, of 16 bytes at most, without an edge.
+  if (dot.nStride == 1) {
+    plan.run = std::min<int64_t>(8, 16 / resultBytes);
+    while (spec.n % plan.run != 0 || plan.bn % plan.run != 0)
+      plan.run /= 2;
+  }
+  return plan;
+}

@@ -1,0 +1,304 @@
+//===- DeviceGemmTensor.cpp - products on tensor cores --------------------===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Step i of the pipeline multiplies tile i of k, with tiles up to i + stages -
+// 1 on their way. Fragments are read one slice of 16 ahead of their product, so
+// the last slice of a step is the moment at which the next tile must have
+// arrived: there is the one barrier of a step. It also says that all are done
+// reading tile i; so its slot is filled in step i + 1.
+//
+//===----------------------------------------------------------------------===//
+
+#include "DeviceTile.h"
+#include "TensorCore.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace tsp;
+
+using Values = DeviceEmitter::Values;
+
+namespace {
+
+/// Reads the fragments of one side for a slice of k.
+class FragmentReader {
+public:
+  /// `warp`: first row or column of this warp's part of the tile. A fragment of
+  /// A is 16 x 16, two fragments of B are 16 x 16 together.
+  FragmentReader(DeviceEmitter &e, bool isA, bool alongK, int64_t extent,
+                 int64_t bk, Value warp, int64_t count)
+      : e(e), alongK(alongK), tile{alongK ? bk : extent}, count(count) {
+    // Lane 8 i + j points to line j of the i-th 8 x 8 tile. The order of tiles
+    // is that of the registers: for A along m first, for B along k first.
+    Value lane = e.lane(), low = e.rem(lane, 8);
+    Value inner = e.rem(e.div(lane, 8), 2), outer = e.div(lane, 16);
+    Value free = isA ? inner : outer, k = isA ? outer : inner;
+    Value freeLine = e.add(warp, e.add(e.mul(free, 8), low));
+    Value freeChunk = e.add(e.div(warp, 8), free);
+    row = alongK ? freeLine : e.add(e.mul(k, 8), low);
+    chunk = alongK ? k : freeChunk;
+    // Every permutation that the slices need, once.
+    for (int64_t i = 0; i < count; ++i)
+      for (int64_t slice = 0; slice < bk / 16; ++slice)
+        laneOffset(chunkOf(i, slice) % 8);
+  }
+
+  /// The i-th fragment of a slice, of the tile at `slot` (byte offset).
+  Values read(Value shared, Value slot, int64_t i, int64_t slice) {
+    int64_t line = alongK ? i * 16 : slice * 16;
+    int64_t chunk = chunkOf(i, slice);
+    Value at = e.shifted(shared, e.add(slot, laneOffset(chunk % 8)));
+    at = e.shifted(at, line * tile.lineBytes() + chunk / 8 * 8 * 16);
+    return loadTiles(e, at, /*transpose=*/!alongK);
+  }
+
+  Values readAll(Value shared, Value slot, int64_t slice) {
+    Values all;
+    for (int64_t i = 0; i < count; ++i)
+      llvm::append_range(all, read(shared, slot, i, slice));
+    return all;
+  }
+
+private:
+  int64_t chunkOf(int64_t i, int64_t slice) const {
+    return alongK ? slice * 2 : i * 2;
+  }
+  Value laneOffset(int64_t flip) {
+    Value &offset = offsets[flip];
+    if (!offset)
+      offset = tile.offset(e, row, chunk, flip);
+    return offset;
+  }
+
+  DeviceEmitter &e;
+  bool alongK;
+  SwizzledTile tile;
+  int64_t count;
+  Value row, chunk;
+  std::map<int64_t, Value> offsets;
+};
+
+class TensorCoreGemm {
+public:
+  explicit TensorCoreGemm(DeviceGemm &gemm)
+      : gemm(gemm), e(gemm.e), plan(gemm.plan), spec(gemm.spec()),
+        element(gemm.plan.element), mi(plan.wm / 16), ni(plan.wn / 8),
+        slices(plan.bk / 16), warp(e.div(e.thread(), 32)),
+        warpM(e.mul(e.div(warp, plan.warpsN()), plan.wm)),
+        warpN(e.mul(e.rem(warp, plan.warpsN()), plan.wn)),
+        copyA(gemm, spec.a, plan.a, gemm.a, gemm.m, spec.m, plan.bm, element),
+        copyB(gemm, spec.b, plan.b, gemm.b, gemm.n, spec.n, plan.bn, element),
+        readA(e, /*isA=*/true, plan.a.alongK, plan.bm, plan.bk, warpM, mi),
+        readB(e, /*isA=*/false, plan.b.alongK, plan.bn, plan.bk, warpN,
+              ni / 2) {
+    slotBytes = copyA.bytes() + copyB.bytes();
+  }
+
+  void emit() {
+    int64_t tiles = countTiles(spec, plan.bk), ahead = plan.stages - 1;
+    for (int64_t t = 0; t < ahead; ++t) {
+      if (t < tiles)
+        finish(start(e.i32(t), e.i32(t * slotBytes)), e.i32(t * slotBytes));
+      commitCopies(e);
+    }
+    arrive();
+    State state;
+    state.sums.assign(mi * ni * 4, e.constant(e.b.getF32Type(), 0));
+    state.slot = e.i32(0);
+    state.free = e.i32(ahead * slotBytes);
+    readFragments(state, state.slot, 0);
+    int64_t full = std::max<int64_t>(0, tiles - ahead);
+    state = loop(0, full, state, /*copies=*/true);
+    state = loop(full, tiles - 1, state, /*copies=*/false);
+    for (int64_t slice = 0; slice < slices; ++slice) {
+      Values a = state.a, b = state.b;
+      if (slice + 1 < slices)
+        readFragments(state, state.slot, slice + 1);
+      multiply(state.sums, a, b);
+    }
+    store(state.sums);
+  }
+
+private:
+  /// What a step hands to the next one.
+  struct State {
+    Values sums, a, b;
+    Value slot; ///< of the tile to be multiplied
+    Value free; ///< slot to be filled
+  };
+
+  Values start(Value tile, Value slot) {
+    Values pending;
+    Value toA = e.shifted(gemm.shared, slot);
+    if (plan.a.async)
+      copyA.start(tile, toA);
+    else
+      pending = copyA.load(tile);
+    if (plan.b.async)
+      copyB.start(tile, e.shifted(toA, copyA.bytes()));
+    else
+      llvm::append_range(pending, copyB.load(tile));
+    return pending;
+  }
+
+  /// Writes what came through registers.
+  void finish(ValueRange pending, Value slot) {
+    if (pending.empty())
+      return;
+    Value toA = e.shifted(gemm.shared, slot);
+    if (!plan.a.async) {
+      size_t count = plan.b.async ? pending.size() : copyA.count();
+      copyA.store(pending.take_front(count), toA);
+      pending = pending.drop_front(count);
+    }
+    if (!plan.b.async)
+      copyB.store(pending, e.shifted(toA, copyA.bytes()));
+  }
+
+  /// The next tile has arrived, for all threads.
+  void arrive() {
+    waitForCopies(e, plan.stages - 2);
+    e.barrier();
+  }
+
+  void readFragments(State &state, Value slot, int64_t slice) {
+    state.a = readA.readAll(gemm.shared, slot, slice);
+    state.b = readB.readAll(gemm.shared, e.add(slot, copyA.bytes()), slice);
+  }
+
+  void multiply(Values &sums, ValueRange a, ValueRange b) {
+    for (int64_t i = 0; i < mi; ++i)
+      for (int64_t j = 0; j < ni; ++j) {
+        int64_t at = (i * ni + j) * 4;
+        Values next =
+            multiplyTiles(e, element, a.slice(i * 4, 4), b.slice(j * 2, 2),
+                          ValueRange(sums).slice(at, 4));
+        llvm::copy(next, sums.begin() + at);
+      }
+  }
+
+  State step(Value tile, State state, bool copies) {
+    Value next = e.add(state.slot, slotBytes);
+    next = e.select(e.compare(arith::CmpIPredicate::eq, next,
+                              e.i32(plan.stages * slotBytes)),
+                    e.i32(0), next);
+    Values pending;
+    for (int64_t slice = 0; slice < slices; ++slice) {
+      Values a = state.a, b = state.b;
+      if (slice + 1 < slices) {
+        readFragments(state, state.slot, slice + 1);
+      } else {
+        arrive();
+        readFragments(state, next, 0);
+      }
+      if (slice == 0) {
+        if (copies)
+          pending = start(e.add(tile, plan.stages - 1), state.free);
+        commitCopies(e);
+      }
+      multiply(state.sums, a, b);
+    }
+    finish(pending, state.free);
+    state.free = state.slot;
+    state.slot = next;
+    return state;
+  }
+
+  State loop(int64_t from, int64_t to, State state, bool copies) {
+    if (from >= to)
+      return state;
+    auto flatten = [](const State &state) {
+      Values all = state.sums;
+      llvm::append_range(all, state.a);
+      llvm::append_range(all, state.b);
+      all.push_back(state.slot);
+      all.push_back(state.free);
+      return all;
+    };
+    auto unflatten = [&](ValueRange all) {
+      auto take = [&](size_t count) {
+        Values front = all.take_front(count);
+        all = all.drop_front(count);
+        return front;
+      };
+      State result;
+      result.sums = take(state.sums.size());
+      result.a = take(state.a.size());
+      result.b = take(state.b.size());
+      result.slot = all[0];
+      result.free = all[1];
+      return result;
+    };
+    Values results =
+        e.loop(e.i32(from), e.i32(to), 1, flatten(state),
+               [&](Value tile, ValueRange carried) {
+                 return flatten(step(tile, unflatten(carried), copies));
+               });
+    keepRolled(results.front().getDefiningOp());
+    return unflatten(results);
+  }
+
+  /// A step is long enough; LLVM would unroll the short loops.
+  static void keepRolled(Operation *loop) {
+    MLIRContext *context = loop->getContext();
+    auto unroll = LLVM::LoopUnrollAttr::get(
+        context, /*disable=*/BoolAttr::get(context, true), {}, {}, {}, {}, {},
+        {});
+    auto annotation =
+        LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {}, {},
+                                      {}, {}, {}, {}, {}, {}, {}, {});
+    loop->setAttr("llvm.loop_annotation", annotation);
+  }
+
+  void store(ValueRange sums) {
+    e.barrier(); // The tiles are read: their memory is free.
+    Type f32 = e.b.getF32Type();
+    auto pair = VectorType::get({2}, f32);
+    StagedSums staged{gemm.shared, plan.slabRows, plan.wn, plan.run, f32};
+    staged.pointer = e.shifted(gemm.shared, e.mul(warp, staged.bytes()));
+    Value lane = e.lane(), g = e.div(lane, 4), t = e.mul(e.rem(lane, 4), 2);
+    int64_t perSlab = plan.slabRows / 16;
+    for (int64_t first = 0; first < mi; first += perSlab) {
+      if (first > 0)
+        syncWarp();
+      for (int64_t i = 0; i < perSlab; ++i)
+        for (int64_t j = 0; j < ni; ++j)
+          for (int64_t half = 0; half < 2; ++half) {
+            int64_t at = ((first + i) * ni + j) * 4 + 2 * half;
+            Value both = vector::FromElementsOp::create(e.b, e.loc, pair,
+                                                        sums.slice(at, 2));
+            e.store(both,
+                    staged.at(e, e.add(g, i * 16 + half * 8), e.add(t, j * 8)),
+                    8);
+          }
+      syncWarp();
+      storeStaged(gemm, staged, e.add(gemm.m, e.add(warpM, first * 16)),
+                  e.add(gemm.n, warpN), lane, 32);
+    }
+  }
+
+  void syncWarp() { NVVM::SyncWarpOp::create(e.b, e.loc, e.i32(-1)); }
+
+  DeviceGemm &gemm;
+  DeviceEmitter &e;
+  const DeviceGemmPlan &plan;
+  const GemmSpec &spec;
+  Type element;
+  int64_t mi, ni, slices;
+  Value warp, warpM, warpN;
+  TileCopy copyA, copyB;
+  FragmentReader readA, readB;
+  int64_t slotBytes = 0;
+};
+
+} // namespace
+
+void tsp::emitTensorCoreGemm(DeviceGemm &gemm) { TensorCoreGemm(gemm).emit(); }

@@ -1,0 +1,142 @@
+//===- LowerGemmKernels.cpp - matrix products to device form --------------===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Emit.h"
+#include "DeviceGemm.h"
+#include "tsp/Kernels/GPU/DeviceForm.h"
+#include "tsp/Kernels/GPU/Passes.h"
+#include "tsp/Kernels/Kernels.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace tsp {
+#define GEN_PASS_DEF_GPULOWERGEMMKERNELS
+#include "tsp/Passes/GPU.h.inc"
+} // namespace tsp
+
+using namespace mlir;
+using namespace tsp;
+
+Value tsp::readElement(DeviceEmitter &e, Value stored, Type element, Type to) {
+  if (element == to)
+    return stored;
+  Value value = fromStorage(e.b, e.loc, stored, element);
+  if (to.isF64() && value.getType().isF32())
+    return e.widen(value, e.b.getF32Type(), to);
+  return e.narrow(value, to);
+}
+
+/// The tile of C that a block computes. Blocks that run at the same time share
+/// rows of A and columns of B: up to 8 tiles below each other come first.
+static void placeBlock(DeviceGemm &gemm) {
+  DeviceEmitter &e = gemm.e;
+  const DeviceGemmPlan &plan = gemm.plan;
+  int64_t tiles = plan.tilesM * plan.tilesN, group = 8;
+  while (plan.tilesM % group != 0)
+    group /= 2;
+  Value block = e.block(0);
+  Value tile = e.rem(block, tiles), rest = e.div(block, tiles);
+  Value strip = e.div(tile, group * plan.tilesN);
+  Value inStrip = e.rem(tile, group * plan.tilesN);
+  Value tileM = e.add(e.mul(strip, group), e.rem(inStrip, group));
+  gemm.m = e.mul(tileM, plan.bm);
+  gemm.n = e.mul(e.div(inStrip, group), plan.bn);
+
+  ArrayRef<int64_t> sizes = gemm.spec().outer;
+  gemm.outer.resize(sizes.size());
+  for (size_t i = sizes.size(); i-- > 0;) {
+    gemm.outer[i] = i == 0 ? rest : e.rem(rest, sizes[i]);
+    rest = e.div(rest, sizes[i]);
+  }
+  auto shift = [&](Value &pointer, const GemmOperand &operand) {
+    int64_t bytes = operand.element.getIntOrFloatBitWidth() / 8;
+    for (auto [index, stride] : llvm::zip_equal(gemm.outer, operand.outer))
+      if (stride != 0)
+        pointer = e.shifted(pointer, e.mul(e.wide(index), stride * bytes));
+  };
+  shift(gemm.a, gemm.spec().a);
+  shift(gemm.b, gemm.spec().b);
+}
+
+namespace {
+class GpuLowerGemmKernels
+    : public tsp::impl::GpuLowerGemmKernelsBase<GpuLowerGemmKernels> {
+public:
+  using GpuLowerGemmKernelsBase::GpuLowerGemmKernelsBase;
+
+  void runOnOperation() override {
+    const TargetDescription *target = findTargetDescription(architecture);
+    if (!target) {
+      getOperation().emitError("architecture: expected one of ")
+          << listTargetNames() << ", found '" << architecture << "'";
+      return signalPassFailure();
+    }
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (!isTensorKernel(function))
+        continue;
+      std::optional<GemmKernel> kernel = matchGemmKernel(function);
+      if (!kernel)
+        continue;
+      if (failed(lower(function, *kernel, *target)))
+        return signalPassFailure();
+      ++numKernels;
+    }
+  }
+
+private:
+  static int64_t widestResult(func::FuncOp function) {
+    int64_t bytes = 1;
+    for (Type type : function.getResultTypes()) {
+      Type stored = getStorageType(getElementTypeOrSelf(type));
+      bytes = std::max<int64_t>(bytes, stored.getIntOrFloatBitWidth() / 8);
+    }
+    return bytes;
+  }
+
+  static LogicalResult lower(func::FuncOp function, const GemmKernel &kernel,
+                             const TargetDescription &target) {
+    DeviceGemmPlan plan =
+        planDeviceGemm(kernel, widestResult(function), target);
+    Region tensorBody;
+    DeviceKernel device = startDeviceForm(function, tensorBody);
+    Block *block = &device.function.getBody().front();
+    GemmResults results(kernel, tensorBody.front(), device.inputs,
+                        device.outputs, block);
+    OpBuilder builder = OpBuilder::atBlockEnd(block);
+    DeviceEmitter e(builder, kernel.dot->getLoc());
+    auto pointer = [&](BlockArgument argument, int64_t offset) {
+      return e.pointer(device.inputs[argument.getArgNumber()], offset);
+    };
+    DeviceGemm gemm{e, kernel, plan, results, {}, {}, {}, {}, {}, {}};
+    gemm.a = pointer(kernel.a, kernel.product.offsetA);
+    gemm.b = pointer(kernel.b, kernel.product.offsetB);
+    gemm.shared = e.sharedMemory();
+    placeBlock(gemm);
+    switch (plan.kind) {
+    case DeviceGemmPlan::tensorCore:
+      emitTensorCoreGemm(gemm);
+      break;
+    case DeviceGemmPlan::vectorUnit:
+      emitVectorUnitGemm(gemm);
+      break;
+    case DeviceGemmPlan::rows:
+      emitRowsGemm(gemm);
+      break;
+    }
+    tensorBody.dropAllReferences();
+    DeviceLaunch launch;
+    launch.grid = {plan.grid, 1, 1};
+    launch.block = {plan.threads, 1, 1};
+    launch.sharedBytes = plan.sharedBytes;
+    finishDeviceForm(function, device, launch);
+    return failure(results.failed());
+  }
+};
+} // namespace
