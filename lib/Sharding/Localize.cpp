@@ -15,13 +15,52 @@
 using namespace mlir;
 using namespace tsp;
 
+static bool isParameter(Value value) {
+  auto arg = dyn_cast<BlockArgument>(value);
+  auto func =
+      arg ? dyn_cast<func::FuncOp>(arg.getOwner()->getParentOp()) : nullptr;
+  auto kind =
+      func ? func.getArgAttrOfType<StringAttr>(arg.getArgNumber(), "tsp.kind")
+           : nullptr;
+  return kind && kind.getValue() == "parameter";
+}
+
+void Localizer::define(Value value, Value local, const Placement &placement,
+                       Scope &scope, bool partial) {
+  RankedTensorType global = typeOf(value);
+  Location loc = value.getLoc();
+  OpBuilder &b = scope.builder;
+  for (auto [d, dim] : llvm::enumerate(placement.dims)) {
+    int64_t size = global.getDimSize(d);
+    if (!poison || !dim.isSharded() || dim.chunk * ranksOf(dim, mesh) == size)
+      continue;
+    RankedTensorType type = typeOf(local);
+    Type element = type.getElementType();
+    // As a double only NaN and powers of two are exact in every type.
+    double bad = isa<FloatType>(element)
+                     ? std::numeric_limits<double>::quiet_NaN()
+                 : element.isUnsignedInteger() || element.isInteger(1)
+                     ? 1
+                     : -std::ldexp(1.0, element.getIntOrFloatBitWidth() - 1);
+    local = select(
+        b, loc,
+        isBelow(b, loc, type.getShape(), d, piecesOf(b, loc, dim, mesh), size),
+        local, splat(b, loc, type, bad));
+  }
+  scope.values[value] = {local, placement, partial};
+}
+
 LogicalResult Localizer::run(func::FuncOp global, func::FuncOp local) {
   Block *entry = local.addEntryBlock();
   Scope scope(nullptr, local.getContext(), entry);
   for (auto [from, to] :
        llvm::zip(global.getArguments(), local.getArguments())) {
     to.setLoc(from.getLoc());
-    scope.values[from] = {to, plan.placement(from)};
+    // Parameters are loaded with zeros as padding, which is relied on.
+    if (isParameter(from))
+      scope.values[from] = {to, plan.placement(from)};
+    else
+      define(from, to, plan.placement(from), scope);
   }
   return emitBlock(global.getBody().front(), scope);
 }
@@ -185,15 +224,8 @@ LogicalResult Localizer::emitOp(Operation *op, Scope &scope) {
     types.push_back(localType(typeOf(result), placement));
   }
   SmallVector<bool> zeroPadded;
-  for (Value operand : op->getOperands()) {
-    auto arg = dyn_cast<BlockArgument>(operand);
-    auto func =
-        arg ? dyn_cast<func::FuncOp>(arg.getOwner()->getParentOp()) : nullptr;
-    auto kind =
-        func ? func.getArgAttrOfType<StringAttr>(arg.getArgNumber(), "tsp.kind")
-             : nullptr;
-    zeroPadded.push_back(kind && kind.getValue() == "parameter");
-  }
+  for (Value operand : op->getOperands())
+    zeroPadded.push_back(isParameter(operand));
   LocalContext context{scope.builder, mesh,  opPlan.rule, opPlan.assignment,
                        *operands,     types, scope.part,  zeroPadded};
   auto rules = dyn_cast<ShardingRuleOpInterface>(op);
@@ -225,7 +257,7 @@ LogicalResult Localizer::emitOp(Operation *op, Scope &scope) {
           unitOf(type.getDimSize(d), shard.chunk, split, mesh), split.layout,
           opPlan.rule.combine);
     }
-    scope.values[result] = {local, opPlan.results[i], opPlan.isFoldPartial()};
+    define(result, local, opPlan.results[i], scope, opPlan.isFoldPartial());
   }
   return success();
 }

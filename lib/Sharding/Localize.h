@@ -17,7 +17,10 @@ namespace tsp {
 /// Writes the program of one rank from a function and its plan.
 class Localizer {
 public:
-  Localizer(MeshAttr mesh, const Plan &plan) : mesh(mesh), plan(plan) {}
+  /// `poison`: padding is overwritten wherever it may hold anything, to show
+  /// that nothing depends on it.
+  Localizer(MeshAttr mesh, const Plan &plan, bool poison)
+      : mesh(mesh), plan(plan), poison(poison) {}
 
   /// Fills the body of `local` (arguments and results of local types).
   mlir::LogicalResult run(mlir::func::FuncOp global, mlir::func::FuncOp local);
@@ -78,9 +81,13 @@ private:
   mlir::Value addPart(mlir::Value shard, int64_t dim, int64_t total,
                       Scope &scope);
   const Placed *lookup(mlir::Value value, const Scope &scope) const;
+  /// Makes `local` the value in the scope, its padding poisoned if asked for.
+  void define(mlir::Value value, mlir::Value local, const Placement &placement,
+              Scope &scope, bool partial = false);
 
   MeshAttr mesh;
   const Plan &plan;
+  bool poison;
 };
 
 } // namespace tsp

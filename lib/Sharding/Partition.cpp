@@ -202,7 +202,7 @@ private:
                           toAttr(plan.op(ret).operands[i], type, mesh));
       local.setResultAttr(i, "tsp.global_type", TypeAttr::get(type));
     }
-    if (failed(Localizer(mesh, plan).run(func, local)))
+    if (failed(Localizer(mesh, plan, poison).run(func, local)))
       return failure();
     func.erase();
     return success();

@@ -1,8 +1,12 @@
 # Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Zigzag tokens, and tokens over several mesh axes: numbers, bytes."""
+"""Zigzag tokens, and tokens over several mesh axes: numbers, bytes, padding."""
+import subprocess
+
+import numpy as np
 import pytest
 
+import tsp
 from Integration import cases, harness, llama
 from test_bytes_and_memory import PARTS, SIZES
 
@@ -24,8 +28,8 @@ def test_zigzag_on_other_meshes(run_case, name, ranks):
     run_case(name, f"t={ranks}", ZIGZAG)
 
 
-@pytest.mark.parametrize("strategy", [NESTED, NESTED_ZIGZAG, "data@d,tsp(zigzag)@t"])
-@pytest.mark.parametrize("mesh", ["d=2,t=2", "d=2,t=4", "d=1,t=3", "d=2,t=1"])
+@pytest.mark.parametrize("mesh, strategy", [("d=2,t=2", NESTED), ("d=2,t=4", NESTED_ZIGZAG), ("d=2,t=4", "data@d,tsp(zigzag)@t"), ("d=1,t=3", NESTED_ZIGZAG),
+                                            ("d=2,t=1", NESTED_ZIGZAG), ("d=2,t=3", "tsp@t,sp_gather@d")])
 @pytest.mark.parametrize("name", ["llama", "llama_packed"])
 def test_two_axes(run_case, name, mesh, strategy):
     run_case(name, mesh, strategy)
@@ -43,3 +47,49 @@ def test_zigzag_receives_the_closed_form(exported, executable, part):
     result = harness.run(program, executable(program, "t=4", ZIGZAG))
     received = [sum(result.bytes_received(rank).values()) for rank in range(4)]
     assert received == [formula(4, SIZES)] * 4, result.bytes_received(0)
+
+
+def _pipe(tool, *options, text):
+    done = subprocess.run([tsp.find_tool(tool), "-", "-o", "-", *options], input=text, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("mesh, strategy", [("t=4", "tsp"), ("t=4", ZIGZAG), ("t=4", "tp"), ("d=2,t=2", NESTED_ZIGZAG)])
+@pytest.mark.parametrize("name", ["llama", "llama_packed", "llama_generate", "moe_dispatch"])
+def test_padding_is_never_read(exported, tmp_path, name, mesh, strategy):
+    """All that padding could hold is overwritten by NaN after each op: results stay."""
+    program = exported(name)
+    raised = _pipe("tsp-compile", f"--mesh={mesh}", "--emit=mlir-raised", text=program.program.text)
+    local = _pipe("tsp-opt", "--tsp-import-shardings", f"--tsp-partition=strategy={strategy} poison=true", "--canonicalize", "--cse",
+                  "--tsp-check-placements", text=raised)
+    assert "0x7FC00000" in local  # NaN
+    (tmp_path / "local.mlir").write_text(local)
+    _pipe("tsp-compile", "--from=mlir-local", f"-o={tmp_path / 'model'}", text=local)
+    harness.judge(program, harness.run(program, tmp_path / "model").results, "f32")
+
+
+@pytest.mark.parametrize("mesh, strategy", [("t=3", ZIGZAG), ("d=2,t=2", NESTED_ZIGZAG)])
+def test_one_token_changes_only_what_may_see_it(exported, mesh, strategy):
+    """Causal: nothing before it, no other row; packed: no other segment. To the bit."""
+    changed = 6
+    program = exported("llama")
+    params, ids = program.case.args
+    other = ids.copy()
+    other[0, changed] = (ids[0, changed] + 1) % llama.CONFIG.vocab
+    with tsp.compile(program.program, mesh=mesh, strategy=strategy) as model:
+        before, after = model(params, ids), model(params, other)
+    np.testing.assert_array_equal(before[0, :changed], after[0, :changed])
+    np.testing.assert_array_equal(before[1], after[1])
+    assert (before[0, changed:] != after[0, changed:]).any(-1).all()
+
+    program = exported("llama_packed")
+    params, x, segments, positions = program.case.args
+    other = x.copy()
+    other[0, changed] += 1
+    with tsp.compile(program.program, mesh=mesh, strategy=strategy) as model:
+        before, after = model(params, x, segments, positions), model(params, other, segments, positions)
+    may_see = (segments == segments[0, changed]) & (np.arange(x.shape[1]) >= changed)
+    may_see[1] = False
+    np.testing.assert_array_equal(before[~may_see], after[~may_see])
+    assert (before[may_see] != after[may_see]).any(-1).all()

@@ -39,6 +39,9 @@ def TspPartition : Pass<"tsp-partition", "mlir::ModuleOp"> {
            "@AXIS, joined by commas; tsp(zigzag) and sp_gather(zigzag) lay tokens "
            "out in zigzag">,
     Option<"remarks", "remarks", "bool", "false", "explain the placements">,
+    Option<"poison", "poison", "bool", "false",
+           "for tests: fill the padding of all values but parameters with NaN, or "
+           "the least integer; results must not change">,
   ];
   let dependentDialects = ["::tsp::TspDialect", "::tsp::stablehlo::StableHLODialect"];
 }
