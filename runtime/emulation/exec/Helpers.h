@@ -100,21 +100,24 @@ void divRounded64(const double *x, const double *y, double *result,
                   uint32_t rounding);
 void sqrtRounded64(const double *x, double *result, uint32_t rounding);
 
-// Matrix.cpp
+// Matrix.cpp: a pointer a register.
 void ldmatrix(Context, uint32_t site, uint32_t mask, Lanes64 addresses,
-              uint32_t *result);
+              uint32_t *const *results);
 void ldmatrixTrans(Context, uint32_t site, uint32_t mask, Lanes64 addresses,
-                   uint32_t *result);
+                   uint32_t *const *results);
 void stmatrix(Context, uint32_t site, uint32_t mask, Lanes64 addresses,
               Lanes32 values);
 void stmatrixTrans(Context, uint32_t site, uint32_t mask, Lanes64 addresses,
                    Lanes32 values);
 void movmatrix(Context, uint32_t site, uint32_t mask, Lanes32 values,
                uint32_t *result);
+/// Faults unless all 32 lanes take part.
+void checkWhole(Context context, uint32_t site, uint32_t mask);
 
-/// a, b and c in the layout of fragments that the PTX manual gives.
-using Mma = void(Context, uint32_t site, uint32_t mask, Lanes32 a, Lanes32 b,
-                 Lanes32 c, uint32_t *d);
+// Mma.cpp: pointers to the registers of d, a, b and c, one after the other, in
+// the layout of fragments that the PTX manual gives.
+using Mma = void(Context, uint32_t site, uint32_t mask,
+                 uint32_t *const *registers);
 Mma mmaM16N8K16BF16, mmaM16N8K8BF16;
 Mma mmaM16N8K16F16, mmaM16N8K8F16;
 Mma mmaM16N8K16F16F16, mmaM16N8K8F16F16;

@@ -29,8 +29,7 @@ static uint32_t addressLanes(unsigned count) {
   return count == 4 ? ~uint32_t(0) : (uint32_t(1) << (8 * count)) - 1;
 }
 
-/// All lanes must take part: the matrices are the warp's.
-static void checkWhole(Context context, uint32_t site, uint32_t mask) {
+void checkWhole(Context context, uint32_t site, uint32_t mask) {
   if (mask != ~uint32_t(0))
     context->block->fault(
         *context, site, unsigned(__builtin_ctz(~mask)),
@@ -63,16 +62,16 @@ static void loadRows(Lanes64 addresses, uint64_t base, unsigned matrix,
 }
 
 void ldmatrix(Context context, uint32_t site, uint32_t mask, Lanes64 addresses,
-              uint32_t *result) {
+              uint32_t *const *results) {
   if (!mask)
     return;
   uint64_t base = checkRows(context, site, mask, addresses);
   for (unsigned matrix = 0; matrix < context->block->site(site).count; ++matrix)
-    loadRows(addresses, base, matrix, result + matrix * warpSize);
+    loadRows(addresses, base, matrix, results[matrix]);
 }
 
 void ldmatrixTrans(Context context, uint32_t site, uint32_t mask,
-                   Lanes64 addresses, uint32_t *result) {
+                   Lanes64 addresses, uint32_t *const *results) {
   if (!mask)
     return;
   uint64_t base = checkRows(context, site, mask, addresses);
@@ -81,7 +80,7 @@ void ldmatrixTrans(Context context, uint32_t site, uint32_t mask,
     uint32_t rows[warpSize];
     loadRows(addresses, base, matrix, rows);
     transpose(reinterpret_cast<const uint16_t *>(rows),
-              reinterpret_cast<uint16_t *>(result + matrix * warpSize));
+              reinterpret_cast<uint16_t *>(results[matrix]));
   }
 }
 

@@ -20,6 +20,8 @@
 namespace tsp::emulation::helpers {
 
 namespace {
+using Registers32 = uint32_t *const *;
+
 typedef float Floats __attribute__((vector_size(128)));
 typedef float Row __attribute__((vector_size(16)));
 typedef uint32_t Words __attribute__((vector_size(128)));
@@ -99,11 +101,11 @@ TSP_ALWAYS_INLINE void steps(Sums &sums, Floats low, Floats high, Floats b) {
 
 /// `Registers` of b: 8 rows of 16-bit elements each.
 template <typename Format, unsigned Registers>
-TSP_ALWAYS_INLINE void multiply16(Sums &sums, Lanes32 a, Lanes32 b) {
+TSP_ALWAYS_INLINE void multiply16(Sums &sums, Registers32 a, Registers32 b) {
   for (unsigned i = 0; i < Registers; ++i) {
-    Words low = loadVector<Words>(a + 2 * i * warpSize);
-    Words high = loadVector<Words>(a + (2 * i + 1) * warpSize);
-    Words right = loadVector<Words>(b + i * warpSize);
+    Words low = loadVector<Words>(a[2 * i]);
+    Words high = loadVector<Words>(a[2 * i + 1]);
+    Words right = loadVector<Words>(b[i]);
     steps(sums, Format::template part<0>(low), Format::template part<0>(high),
           Format::template part<0>(right));
     steps(sums, Format::template part<1>(low), Format::template part<1>(high),
@@ -113,54 +115,73 @@ TSP_ALWAYS_INLINE void multiply16(Sums &sums, Lanes32 a, Lanes32 b) {
 
 /// tf32: a register an element, the columns of a in steps of 4.
 template <unsigned Registers>
-TSP_ALWAYS_INLINE void multiplyTF32(Sums &sums, Lanes32 a, Lanes32 b) {
+TSP_ALWAYS_INLINE void multiplyTF32(Sums &sums, Registers32 a, Registers32 b) {
   // The hardware ignores the low bits of the fraction.
   auto load = [](Lanes32 from) __attribute__((always_inline)) {
     return reinterpret_cast<Floats>(loadVector<Words>(from) & 0xffffe000u);
   };
   for (unsigned i = 0; i < Registers; ++i)
-    steps(sums, load(a + 2 * i * warpSize), load(a + (2 * i + 1) * warpSize),
-          load(b + i * warpSize));
+    steps(sums, load(a[2 * i]), load(a[2 * i + 1]), load(b[i]));
 }
 
-TSP_ALWAYS_INLINE Sums loadSums(Lanes32 c) {
+TSP_ALWAYS_INLINE Sums loadSums(Registers32 c) {
   Sums sums;
   for (unsigned i = 0; i < 4; ++i)
-    sums.c[i] = loadVector<Floats>(c + i * warpSize);
+    sums.c[i] = loadVector<Floats>(c[i]);
   return sums;
 }
 
-TSP_ALWAYS_INLINE void storeSums(const Sums &sums, uint32_t *d) {
-  std::memcpy(d, sums.c, sizeof(sums.c));
+TSP_ALWAYS_INLINE void storeSums(const Sums &sums, Registers32 d) {
+  for (unsigned i = 0; i < 4; ++i)
+    std::memcpy(d[i], &sums.c[i], sizeof(Floats));
 }
 
 /// f16 accumulators: two columns a register.
-TSP_ALWAYS_INLINE Sums loadHalfSums(Lanes32 c) {
+TSP_ALWAYS_INLINE Sums loadHalfSums(Registers32 c) {
   Sums sums;
   for (unsigned i = 0; i < 2; ++i) {
-    Words words = loadVector<Words>(c + i * warpSize);
+    Words words = loadVector<Words>(c[i]);
     sums.c[2 * i] = HalfFormat::part<0>(words);
     sums.c[2 * i + 1] = HalfFormat::part<1>(words);
   }
   return sums;
 }
 
-TSP_ALWAYS_INLINE void storeHalfSums(const Sums &sums, uint32_t *d) {
+TSP_ALWAYS_INLINE void storeHalfSums(const Sums &sums, Registers32 d) {
   auto bits = [](Floats x) __attribute__((always_inline)) {
     Float16s halves = __builtin_convertvector(x, Float16s);
     return __builtin_convertvector(reinterpret_cast<Halves>(halves), Words);
   };
   for (unsigned i = 0; i < 2; ++i) {
     Words words = bits(sums.c[2 * i]) | bits(sums.c[2 * i + 1]) << 16;
-    std::memcpy(d + i * warpSize, &words, sizeof(words));
+    std::memcpy(d[i], &words, sizeof(words));
   }
 }
 
-void checkWhole(Context context, uint32_t site, uint32_t mask) {
-  if (mask != ~uint32_t(0))
-    context->block->fault(
-        *context, site, unsigned(__builtin_ctz(~mask)),
-        "this thread does not take part in an operation of its whole warp");
+/// Integers: four columns of a a register.
+template <unsigned Registers> void multiplyBytes(Registers32 registers) {
+  Registers32 d = registers, a = d + 4, b = a + 2 * Registers,
+              c = b + Registers;
+  auto byte = [](uint32_t word, unsigned i) {
+    return int32_t(int8_t(word >> (8 * i)));
+  };
+  uint32_t sums[4][warpSize];
+  for (unsigned lane = 0; lane < warpSize; ++lane) {
+    unsigned row = lane / 4, pair = lane % 4;
+    for (unsigned element = 0; element < 4; ++element) {
+      unsigned column = 2 * pair + element % 2, upper = element / 2;
+      uint32_t sum = c[element][lane];
+      for (unsigned r = 0; r < Registers; ++r)
+        for (unsigned group = 0; group < 4; ++group)
+          for (unsigned i = 0; i < 4; ++i)
+            sum += uint32_t(byte(a[2 * r + upper][4 * row + group], i) *
+                            byte(b[r][4 * column + group], i));
+      sums[element][lane] = sum;
+    }
+  }
+  // Only now: d may be c.
+  for (unsigned element = 0; element < 4; ++element)
+    std::memcpy(d[element], sums[element], sizeof(sums[element]));
 }
 } // namespace
 
@@ -172,68 +193,49 @@ void checkWhole(Context context, uint32_t site, uint32_t mask) {
 #define TSP_CLONES
 #endif
 
-#define TSP_MMA(NAME, MULTIPLY, LOAD, STORE)                                   \
-  TSP_CLONES static void compute##NAME(Lanes32 a, Lanes32 b, Lanes32 c,        \
-                                       uint32_t *d) {                          \
-    Sums sums = LOAD(c);                                                       \
+#define TSP_MMA(NAME, MULTIPLY, LOAD, STORE, REGISTERS_OF_C, REGISTERS_OF_B)   \
+  TSP_CLONES static void compute##NAME(Registers32 registers) {                \
+    Registers32 a = registers + REGISTERS_OF_C;                                \
+    Registers32 b = a + 2 * REGISTERS_OF_B;                                    \
+    Sums sums = LOAD(b + REGISTERS_OF_B);                                      \
     MULTIPLY(sums, a, b);                                                      \
-    STORE(sums, d);                                                            \
+    STORE(sums, registers);                                                    \
   }                                                                            \
-  void NAME(Context context, uint32_t site, uint32_t mask, Lanes32 a,          \
-            Lanes32 b, Lanes32 c, uint32_t *d) {                               \
+  void NAME(Context context, uint32_t site, uint32_t mask,                     \
+            Registers32 registers) {                                           \
     if (!mask)                                                                 \
       return;                                                                  \
     checkWhole(context, site, mask);                                           \
-    compute##NAME(a, b, c, d);                                                 \
+    compute##NAME(registers);                                                  \
   }
 
-TSP_MMA(mmaM16N8K16BF16, (multiply16<BFloatFormat, 2>), loadSums, storeSums)
-TSP_MMA(mmaM16N8K8BF16, (multiply16<BFloatFormat, 1>), loadSums, storeSums)
-TSP_MMA(mmaM16N8K16F16, (multiply16<HalfFormat, 2>), loadSums, storeSums)
-TSP_MMA(mmaM16N8K8F16, (multiply16<HalfFormat, 1>), loadSums, storeSums)
+TSP_MMA(mmaM16N8K16BF16, (multiply16<BFloatFormat, 2>), loadSums, storeSums, 4,
+        2)
+TSP_MMA(mmaM16N8K8BF16, (multiply16<BFloatFormat, 1>), loadSums, storeSums, 4,
+        1)
+TSP_MMA(mmaM16N8K16F16, (multiply16<HalfFormat, 2>), loadSums, storeSums, 4, 2)
+TSP_MMA(mmaM16N8K8F16, (multiply16<HalfFormat, 1>), loadSums, storeSums, 4, 1)
 TSP_MMA(mmaM16N8K16F16F16, (multiply16<HalfFormat, 2>), loadHalfSums,
-        storeHalfSums)
+        storeHalfSums, 2, 2)
 TSP_MMA(mmaM16N8K8F16F16, (multiply16<HalfFormat, 1>), loadHalfSums,
-        storeHalfSums)
-TSP_MMA(mmaM16N8K8TF32, multiplyTF32<2>, loadSums, storeSums)
-TSP_MMA(mmaM16N8K4TF32, multiplyTF32<1>, loadSums, storeSums)
+        storeHalfSums, 2, 1)
+TSP_MMA(mmaM16N8K8TF32, multiplyTF32<2>, loadSums, storeSums, 4, 2)
+TSP_MMA(mmaM16N8K4TF32, multiplyTF32<1>, loadSums, storeSums, 4, 1)
 
-/// Integers: four columns of a a register.
-static void multiplyBytes(Lanes32 a, Lanes32 b, Lanes32 c, uint32_t *d,
-                          unsigned registers) {
-  auto byte = [](uint32_t word, unsigned i) {
-    return int32_t(int8_t(word >> (8 * i)));
-  };
-  for (unsigned lane = 0; lane < warpSize; ++lane) {
-    unsigned row = lane / 4, pair = lane % 4;
-    for (unsigned element = 0; element < 4; ++element) {
-      unsigned column = 2 * pair + element % 2, upper = element / 2;
-      uint32_t sum = c[element * warpSize + lane];
-      for (unsigned r = 0; r < registers; ++r)
-        for (unsigned group = 0; group < 4; ++group)
-          for (unsigned i = 0; i < 4; ++i)
-            sum += uint32_t(
-                byte(a[(2 * r + upper) * warpSize + 4 * row + group], i) *
-                byte(b[r * warpSize + 4 * column + group], i));
-      d[element * warpSize + lane] = sum;
-    }
-  }
-}
-
-void mmaM16N8K32S8(Context context, uint32_t site, uint32_t mask, Lanes32 a,
-                   Lanes32 b, Lanes32 c, uint32_t *d) {
+void mmaM16N8K32S8(Context context, uint32_t site, uint32_t mask,
+                   Registers32 registers) {
   if (!mask)
     return;
   checkWhole(context, site, mask);
-  multiplyBytes(a, b, c, d, 2);
+  multiplyBytes<2>(registers);
 }
 
-void mmaM16N8K16S8(Context context, uint32_t site, uint32_t mask, Lanes32 a,
-                   Lanes32 b, Lanes32 c, uint32_t *d) {
+void mmaM16N8K16S8(Context context, uint32_t site, uint32_t mask,
+                   Registers32 registers) {
   if (!mask)
     return;
   checkWhole(context, site, mask);
-  multiplyBytes(a, b, c, d, 1);
+  multiplyBytes<1>(registers);
 }
 
 } // namespace tsp::emulation::helpers

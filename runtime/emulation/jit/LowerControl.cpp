@@ -29,7 +29,21 @@ Lowering::Lowering(KernelState &kernel, const ptx::Function &function,
 // Frame
 //===----------------------------------------------------------------------===//
 
+void Lowering::findFragments() {
+  isFragment.resize(function.registers.size());
+  for (const Instruction &instruction : function.body) {
+    if (instruction.opcode != "mma" && instruction.opcode != "ldmatrix")
+      continue;
+    bool isLoad = instruction.opcode == "ldmatrix";
+    for (unsigned i = 0; i < (isLoad ? 1 : instruction.operands.size()); ++i)
+      ptx::detail::visitRegisters(instruction.operands[i], [&](int reg) {
+        isFragment[reg] = !uniformity.isUniform(reg);
+      });
+  }
+}
+
 void Lowering::allocateRegisters() {
+  findFragments();
   for (unsigned reg = 0; reg < function.registers.size(); ++reg) {
     llvm::Type *type =
         intType(std::max<unsigned>(1, function.registers[reg].type.bits));
@@ -37,7 +51,7 @@ void Lowering::allocateRegisters() {
       type = FixedVectorType::get(type, warpSize);
     AllocaInst *slot = builder.CreateAlloca(type);
     registers.push_back(slot);
-    if (!uniformity.crossesDivergence(int(reg)))
+    if (!uniformity.crossesDivergence(int(reg)) && !isFragment[reg])
       promotable.push_back(slot);
   }
   auto reserve = [&](const ptx::Variable &variable) {

@@ -50,28 +50,50 @@ void Lowering::multiplyMatrix(const Instruction &instruction) {
   if (!form || !instruction.has("row") || !instruction.has("col") ||
       instruction.has("sp") || instruction.has("satfinite"))
     unsupported();
-  Type word = ptx::parseType("b32");
   wide = true;
-  auto fragment = [&](unsigned index, unsigned registers) {
-    const Operand &list = operand(index);
-    if (list.form != Operand::Form::List || list.elements.size() != registers)
-      fail("operand " + std::to_string(index) + " of '" +
-           instruction.spelling() + "' needs " + std::to_string(registers) +
-           " registers");
-    SmallVector<Value *> values;
+  checkFragment(0, form->c);
+  checkFragment(1, form->a);
+  checkFragment(2, form->b);
+  checkFragment(3, form->c);
+  // The pointers never change: they are stored once, where the function begins.
+  SmallVector<Value *> pointers;
+  for (const Operand &list : instruction.operands)
     for (const Operand &element : list.elements)
-      values.push_back(read(element, word));
-    return spill(index, values);
-  };
-  AllocaInst *a = fragment(1, form->a), *b = fragment(2, form->b),
-             *c = fragment(3, form->c);
-  if (operand(0).elements.size() != form->c)
-    fail("the result of '" + instruction.spelling() + "' needs " +
-         std::to_string(form->c) + " registers");
-  AllocaInst *d = scratch(0, 4 * warpSize * form->c);
-  callAt(form->helper, site(), builder.getVoidTy(), {a, b, c, d});
-  for (unsigned i = 0; i < form->c; ++i)
-    write(operand(0).elements[i], reload(d, i, builder.getInt32Ty()));
+      pointers.push_back(fragmentPointer(element, unsigned(pointers.size())));
+  callAt(form->helper, site(), builder.getVoidTy(), {pointerTable(pointers)});
+}
+
+void Lowering::checkFragment(unsigned index, unsigned registers) const {
+  const Operand &list = operand(index);
+  if (list.form != Operand::Form::List || list.elements.size() != registers)
+    fail("operand " + std::to_string(index) + " of '" + current->spelling() +
+         "' needs " + std::to_string(registers) + " registers");
+}
+
+/// Where the lanes of a fragment's register are: the register's own place, or a
+/// copy of what has none.
+Value *Lowering::fragmentPointer(const Operand &element, unsigned slot) {
+  if (element.isRegister() && isFragment[element.index] &&
+      registers[element.index]->getAllocatedType() ==
+          FixedVectorType::get(builder.getInt32Ty(), warpSize))
+    return registers[element.index];
+  if (element.isSink())
+    return scratch(slot, 4 * warpSize);
+  return spill(slot, {read(element, ptx::parseType("b32"))});
+}
+
+Value *Lowering::pointerTable(ArrayRef<Value *> pointers) {
+  IRBuilder<> entry(context);
+  BasicBlock &start = target.getEntryBlock();
+  entry.SetInsertPoint(&start, start.begin());
+  AllocaInst *table =
+      entry.CreateAlloca(ArrayType::get(entry.getPtrTy(), pointers.size()));
+  // After all allocations so far; the entry has no terminator yet.
+  entry.SetInsertPoint(&start);
+  for (unsigned i = 0; i < pointers.size(); ++i)
+    entry.CreateStore(pointers[i], entry.CreateConstInBoundsGEP1_64(
+                                       entry.getPtrTy(), table, i));
+  return table;
 }
 
 /// The matrices of an ldmatrix or stmatrix.
@@ -91,13 +113,13 @@ void Lowering::loadMatrix(const Instruction &instruction) {
   if ((to.form == Operand::Form::List ? to.elements.size() : 1) != count)
     fail("'" + instruction.spelling() + "' needs " + std::to_string(count) +
          " results");
-  AllocaInst *result = scratch(1, 4 * warpSize * count);
   Value *from = address(operand(1), where.space);
-  callAt(instruction.has("trans") ? "ldmatrixTrans" : "ldmatrix", where,
-         builder.getVoidTy(), {spill(0, {from}), result});
+  SmallVector<Value *> pointers;
   for (unsigned i = 0; i < count; ++i)
-    write(to.form == Operand::Form::List ? to.elements[i] : to,
-          reload(result, i, builder.getInt32Ty()));
+    pointers.push_back(fragmentPointer(
+        to.form == Operand::Form::List ? to.elements[i] : to, 1 + i));
+  callAt(instruction.has("trans") ? "ldmatrixTrans" : "ldmatrix", where,
+         builder.getVoidTy(), {spill(0, {from}), pointerTable(pointers)});
 }
 
 void Lowering::storeMatrix(const Instruction &instruction) {

@@ -193,6 +193,10 @@ private:
   void storeMatrix(const Instruction &);
   void moveMatrix(const Instruction &);
   void multiplyMatrix(const Instruction &);
+  void checkFragment(unsigned index, unsigned registers) const;
+  Value *fragmentPointer(const Operand &element, unsigned slot);
+  Value *pointerTable(llvm::ArrayRef<Value *> pointers);
+  void findFragments();
 
   KernelState &kernel;
   const ptx::Function &function;
@@ -204,6 +208,9 @@ private:
 
   std::vector<llvm::AllocaInst *> registers;
   std::vector<llvm::AllocaInst *> promotable;
+  /// Registers of matrix fragments: they stay in memory, where helpers read and
+  /// write them.
+  std::vector<bool> isFragment;
   std::map<const ptx::Variable *, Value *> laneMemory;
   std::map<std::pair<unsigned, uint64_t>, llvm::AllocaInst *> scratchSlots;
   std::vector<llvm::BasicBlock *> blocks;
