@@ -223,7 +223,7 @@ extern "C" __global__ void maths(const float *x, float *y, const double *xd,
   out[11] = rintf(v * 10);
   out[12] = __expf(v);
   out[13] = atan2f(v, 2.0f);
-  out[14] = float(int(v * 1000) / 7) + float(long long(v * 1e6f) % 1001);
+  out[14] = float(int(v * 1000) / 7) + float(static_cast<long long>(v * 1e6f) % 1001);
   out[15] = sinf(v * 1e6f);
   yd[i * 4] = exp(xd[i]);
   yd[i * 4 + 1] = sin(xd[i]) / xd[i];
