@@ -24,11 +24,14 @@ public:
   using Body = std::function<void(tsp_rank *rank, void **args, void **results)>;
 
   explicit RankProgram(const std::string &mesh, const std::string &values = "",
-                       tsp_options options = defaults())
-      : json("{\"version\":1,\"mesh\":" + mesh +
+                       tsp_options options = defaults(),
+                       const tsp_device_image *device = nullptr)
+      : json("{\"version\":1,\"target\":\"" +
+             std::string(device ? "cuda" : "host") +
+             "\",\"device_workspace_bytes\":4096,\"mesh\":" + mesh +
              ",\"entries\":[{\"name\":\"main\"," +
              (values.empty() ? "\"args\":[],\"results\":[]" : values) + "}]}"),
-        model{json.c_str(), table(), nullptr}, options(options) {
+        model{json.c_str(), table(), device}, options(options) {
     context = std::make_unique<Context>(model, this->options);
   }
 
@@ -70,10 +73,8 @@ private:
   }
   static const tsp_entry_point *table() {
     static const tsp_entry_point entries[] = {
-        {"tsp_entry_main",
-         [](tsp_rank *rank, void **args, void **results, void *) {
-           body()(rank, args, results);
-         }},
+        {"tsp_entry_main", [](tsp_rank *rank, void **args, void **results,
+                              void *) { body()(rank, args, results); }},
         {nullptr, nullptr}};
     return entries;
   }
@@ -87,8 +88,58 @@ inline std::string lineMesh(int64_t ranks) {
   return format("[{\"name\":\"t\",\"size\":%lld}]", (long long)ranks);
 }
 
-/// Buffers of all ranks.
+/// Values of all ranks.
 template <typename T> using PerRank = std::vector<std::vector<T>>;
+
+/// Buffers of all ranks, in the memory that their transfers use.
+template <typename T> class Buffers {
+public:
+  Buffers(RankProgram &program, const PerRank<T> &values) : program(program) {
+    blocks.resize(values.size());
+    program.session().runOnRanks([&](tsp_rank &rank) {
+      const std::vector<T> &from = values[rank.index];
+      int64_t bytes = int64_t(from.size() * sizeof(T));
+      blocks[rank.index] = rank.device->allocate(bytes);
+      char *block = blocks[rank.index]->data();
+      std::unique_ptr<Upload> upload = rank.device->upload(block, bytes);
+      int64_t count;
+      for (int64_t done = 0; done < bytes; done += count) {
+        count = bytes - done;
+        char *piece = upload->piece(done, count);
+        memcpy(piece, reinterpret_cast<const char *>(from.data()) + done,
+               size_t(count));
+      }
+      upload->finish();
+    });
+  }
+
+  T *operator[](int64_t rank) const {
+    return reinterpret_cast<T *>(blocks[rank]->data());
+  }
+
+  /// What the buffers hold now.
+  PerRank<T> values() const {
+    PerRank<T> result;
+    std::vector<char> buffer;
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      int64_t bytes = blocks[i]->size();
+      result.emplace_back(size_t(bytes) / sizeof(T));
+      if (bytes > 0)
+        memcpy(result[i].data(),
+               program.session().ranks[i]->device->fetch(blocks[i]->data(),
+                                                         bytes, buffer),
+               size_t(bytes));
+    }
+    return result;
+  }
+
+private:
+  RankProgram &program;
+  std::vector<std::unique_ptr<Block>> blocks;
+};
+
+/// The memory space of a rank's buffers.
+inline int32_t spaceOf(const tsp_rank *rank) { return rank->device->space(); }
 
 template <typename T>
 PerRank<T> randomBuffers(int64_t ranks, int64_t size, unsigned seed) {
