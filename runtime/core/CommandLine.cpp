@@ -128,6 +128,7 @@ static const char *usageText =
     "\n"
     "Runs a compiled model; its ranks are threads of this process. A model for\n"
     "CUDA gives each rank a device; ranks share devices where there are fewer.\n"
+    "Started by mpirun, srun or torchrun, the processes share the ranks.\n"
     "\n"
     "  --args=FILE       .safetensors, .npz or .npy with arguments, by name;\n"
     "                    may be repeated, the last file wins\n"
@@ -219,10 +220,13 @@ static void checkTextWritable(const std::string &path) {
 static void runModel(const CommandLine &line, Context &context) {
   int entry = context.findEntry(line.entry.empty() ? nullptr
                                                    : line.entry.c_str());
-  if (!line.out.empty())
-    checkWritable(line.out);
-  checkTextWritable(line.stats);
-  checkTextWritable(line.trace);
+  bool isFirst = context.running().isFirst();
+  if (isFirst) {
+    if (!line.out.empty())
+      checkWritable(line.out);
+    checkTextWritable(line.stats);
+    checkTextWritable(line.trace);
+  }
   for (const std::string &path : line.args)
     context.addFile(path);
   for (int i = 0; i < line.repeat; ++i) {
@@ -243,11 +247,17 @@ static void runModel(const CommandLine &line, Context &context) {
     context.call(entry);
   }
   if (!line.out.empty())
-    writeTensors(line.out, context.results(entry));
-  if (!line.stats.empty())
-    writeText(line.stats, context.stats());
-  if (!line.trace.empty())
-    writeText(line.trace, context.trace());
+    context.writeResults(entry, line.out);
+  auto write = [&](const std::string &path, std::string (Context::*text)()
+                                                const) {
+    if (path.empty())
+      return;
+    std::string content = (context.*text)();
+    if (isFirst)
+      writeText(path, content);
+  };
+  write(line.stats, &Context::stats);
+  write(line.trace, &Context::trace);
 }
 
 int tsp_main_model(const tsp_model *model, int argc, char **argv) {
@@ -268,6 +278,7 @@ int tsp_main_model(const tsp_model *model, int argc, char **argv) {
     if (line.emulate)
       useEmulation(line.emulation);
     line.options.devices = line.devices.empty() ? nullptr : line.devices.c_str();
+    line.options.launched = 1;
     context = std::make_unique<Context>(*model, line.options);
     runModel(line, *context);
   } catch (const UsageError &error) {
@@ -279,6 +290,9 @@ int tsp_main_model(const tsp_model *model, int argc, char **argv) {
   } catch (const std::exception &error) {
     fprintf(stderr, "error: %s\n", error.what());
     code = 1;
+    // So that the other processes do not wait for this one.
+    if (context && context->running().processes)
+      context->running().fail(error.what());
   }
   // A stuck rank cannot be joined; leave without it.
   if (context && context->running().lost()) {

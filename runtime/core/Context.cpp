@@ -227,9 +227,30 @@ static void runEntry(void *context) {
   call.rank.activity.store(Activity::Finished);
 }
 
+template <typename Work> void Context::together(Work work) {
+  if (!session->processes)
+    return work();
+  try {
+    work();
+  } catch (const std::exception &error) {
+    session->fail(format("rank %lld: %s",
+                         (long long)session->ranks.front()->index,
+                         error.what()));
+    throw Error(session->processes->error());
+  }
+}
+
+void Context::load(int entry) {
+  together([&] { loadHere(entry); });
+}
+
 void Context::call(int entry) {
+  together([&] { callHere(entry); });
+}
+
+void Context::callHere(int entry) {
   checkUsable();
-  load(entry);
+  loadHere(entry);
   prepare(entry);
   const EntryDesc *code = &desc.entries[entry];
   EntryState *state = &entries[entry];
@@ -238,6 +259,8 @@ void Context::call(int entry) {
     rank->activity.store(Activity::Computing);
   }
   session->communicator->reset();
+  if (session->roster)
+    session->roster->nextCall();
   state->called = false;
 
   auto run = [this, code, state, entry](tsp_rank &rank) {
@@ -249,6 +272,8 @@ void Context::call(int entry) {
     int64_t begin = nowNs();
     EntryCall call{rank, code->fn, args.data(), results.data()};
     rank.device->run(entry, runEntry, &call);
+    if (session->roster && !session->failed())
+      session->roster->finished(rank.index);
     rank.runSeconds.push_back(double(nowNs() - begin) / 1e9);
     int64_t pending = session->communicator->pending(rank);
     if (pending > 0 && !session->failed())

@@ -67,26 +67,35 @@ public:
   /// Copies a whole value out of the ranks' memory.
   void read(const ValueDesc &value, const Place &place, char *dst) const;
 
-  /// The results of the last call, for writing.
-  std::vector<OutputTensor> results(int entry) const;
+  /// Writes the results of the last call; of several processes the first does,
+  /// with the help of all.
+  void writeResults(int entry, const std::string &path) const;
 
   const Place &argPlace(int entry, int arg) const;
   const Place &resultPlace(int entry, int result) const;
   char *local(const tsp_rank &rank, const Place &place) const;
 
+  /// Of all ranks; of several processes all take part, and the first has the
+  /// text.
   std::string stats() const;
   std::string trace() const;
 
 private:
+  /// The results of the last call, for writing.
+  std::vector<OutputTensor> results(int entry) const;
+  /// Runs a part of a call; its errors are those of all processes.
+  template <typename Work> void together(Work work);
   void placeValues();
   void prepare(int entry);
   const FileTensor *findInFiles(const ArgDesc &arg,
                                 std::shared_ptr<TensorFile> &file) const;
   void loadFromFile(const ArgDesc &arg, const Place &place,
-                    std::shared_ptr<TensorFile> file,
-                    const FileTensor &tensor);
+                    std::shared_ptr<TensorFile> file, const FileTensor &tensor);
+  std::string ofAllProcesses(const std::string &mine) const;
   std::string unusedNames() const;
   void checkUsable() const;
+  void loadHere(int entry);
+  void callHere(int entry);
 
   ModelDesc desc;
   std::map<std::string, std::pair<const ArgDesc *, std::unique_ptr<ArgState>>>
@@ -100,20 +109,21 @@ private:
 
 /// Copies the elements that a rank owns into its local buffer, whose padding
 /// becomes zero. read(dst, bytes, offset) reads the whole value's bytes.
-void scatter(const ValueDesc &value, const tsp_rank &rank, char *local,
-             const std::function<void(char *dst, int64_t bytes,
-                                      int64_t offset)> &read);
+void scatter(
+    const ValueDesc &value, const tsp_rank &rank, char *local,
+    const std::function<void(char *dst, int64_t bytes, int64_t offset)> &read);
 
 /// Whether this rank's elements of a value count: of ranks with equal ones the
 /// first does.
-bool isFirstReplica(const ValueDesc &value, const tsp_rank &rank);
+bool isFirstReplica(const ValueDesc &value,
+                    const std::vector<int64_t> &coordinates);
 
 /// Hands the bytes of a whole value to the sink in order, a few megabytes at a
-/// time. local(rank) is the rank's buffer.
-void gatherInOrder(const ValueDesc &value,
-                   const std::vector<std::unique_ptr<tsp_rank>> &ranks,
+/// time. local(rank) is the rank's buffer. Of several processes all do this
+/// together; the sink gets the bytes in process 0, or with `everywhere` in all.
+void gatherInOrder(const ValueDesc &value, const Session &session,
                    const std::function<const char *(const tsp_rank &)> &local,
-                   const OutputTensor::Sink &sink);
+                   const OutputTensor::Sink &sink, bool everywhere = false);
 
 } // namespace tsp::runtime
 

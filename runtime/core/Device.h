@@ -100,7 +100,11 @@ public:
   virtual std::unique_ptr<Communicator> makeCommunicator(Session &session) = 0;
 };
 
+/// Ranks are threads of this process.
 std::unique_ptr<Backend> makeHostBackend();
+
+/// The same memory; one rank a process, connected by MPI.
+std::unique_ptr<Backend> makeMpiBackend();
 
 /// Throws an Error that says what is missing when this machine has no driver.
 std::unique_ptr<Backend> makeCudaBackend(const ModelDesc &model,

@@ -172,7 +172,7 @@ void *tsp_local_buffer(tsp_context *context, const char *entry,
 int tsp_write_results(tsp_context *context, const char *entry,
                       const char *path) {
   return guarded(context, [&](Context &c) {
-    writeTensors(path, c.results(c.findEntry(entry)));
+    c.writeResults(c.findEntry(entry), path);
   });
 }
 
@@ -190,5 +190,9 @@ const char *tsp_stats(tsp_context *context) {
 }
 
 int tsp_write_trace(tsp_context *context, const char *path) {
-  return guarded(context, [&](Context &c) { writeText(path, c.trace()); });
+  return guarded(context, [&](Context &c) {
+    std::string text = c.trace();
+    if (c.running().isFirst())
+      writeText(path, text);
+  });
 }

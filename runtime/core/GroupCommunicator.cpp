@@ -100,6 +100,21 @@ int64_t GroupCommunicator::pending(const tsp_rank &rank) const {
 // Start
 //===----------------------------------------------------------------------===//
 
+TransferKey GroupCommunicator::keyOf(const Flight &flight) const {
+  return {session.roster->call(), flight.group->number,
+          flight.group->members[0]->index, int64_t(flight.number)};
+}
+
+void GroupCommunicator::noteWait(tsp_rank &rank, const Flight &flight) {
+  if (session.roster)
+    session.roster->waits(rank.index, keyOf(flight));
+}
+
+void GroupCommunicator::noteWaitEnd(tsp_rank &rank) {
+  if (session.roster)
+    session.roster->waitsNoMore(rank.index);
+}
+
 /// Makes sure that no peer can still look at the post's last transfer.
 bool GroupCommunicator::claimPost(tsp_rank &rank, const Flight &flight) {
   Group &group = *flight.group;
@@ -159,6 +174,8 @@ bool GroupCommunicator::start(tsp_rank &rank, const Transfer &given,
   own.time = nowNs();
   if (!prepare(rank, flight))
     return false;
+  if (session.roster)
+    session.roster->started(rank.index, keyOf(flight), transfer);
   own.number.store(++member.next);
   event = local.firstFlight + int64_t(local.flights.size());
   local.flights.push_back(flight);

@@ -113,6 +113,10 @@ protected:
                 std::atomic<uint64_t> &mark, const char *what);
   bool checkPeer(tsp_rank &rank, const Flight &flight, int64_t peer);
 
+  /// Tells the roster, if there is one, what a rank waits for.
+  void noteWait(tsp_rank &rank, const Flight &flight);
+  void noteWaitEnd(tsp_rank &rank);
+
   /// "all_gather of .., number 3 of axis 't'".
   std::string flightText(const Flight &flight);
 
@@ -129,6 +133,7 @@ private:
   void ring(Group &group, int64_t me);
   bool watch(tsp_rank &rank, const Flight &flight, int64_t late,
              Activity activity, const char *what, int64_t idleNs);
+  TransferKey keyOf(const Flight &flight) const;
   bool claimPost(tsp_rank &rank, const Flight &flight);
   void finish(Local &local, int64_t event);
 

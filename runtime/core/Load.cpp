@@ -103,7 +103,7 @@ void Context::zeroMissingStates(int entry) {
       setZero(entry, int(i));
 }
 
-void Context::load(int entry) {
+void Context::loadHere(int entry) {
   checkUsable();
   prepare(entry);
   const EntryDesc &code = desc.entries[entry];

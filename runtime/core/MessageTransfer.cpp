@@ -9,9 +9,9 @@
 
 using namespace tsp::runtime;
 
-MessageTransfer::MessageTransfer(Transport &transport, const Transfer &transfer,
-                                 int64_t me)
-    : transport(transport), transfer(transfer), me(me), ranks(transfer.ranks()),
+MessageTransfer::MessageTransfer(Transport &transport, BufferOps &ops,
+                                 const Transfer &transfer, int64_t me)
+    : transport(transport), ops(ops), transfer(transfer), me(me), ranks(transfer.ranks()),
       dst(static_cast<char *>(transfer.dst)),
       src(static_cast<const char *>(transfer.src)) {}
 
@@ -37,28 +37,12 @@ void MessageTransfer::run() {
 
 void MessageTransfer::zeroPadding() {
   for (const Move &fill : zeroFills(transfer, me))
-    transport.zero(fill, dst);
+    ops.zero(fill, dst);
 }
 
 void MessageTransfer::moveOwn() {
   for (const Move &move : movesBetween(transfer, me, me))
-    transport.move(move, dst, src);
-}
-
-void MessageTransfer::pack(const std::vector<Move> &moves, char *to) {
-  int64_t offset = 0;
-  for (const Move &move : moves) {
-    transport.move(move.packedDst(offset), to, src);
-    offset += move.total();
-  }
-}
-
-void MessageTransfer::unpack(const std::vector<Move> &moves, const char *from) {
-  int64_t offset = 0;
-  for (const Move &move : moves) {
-    transport.move(move.packedSrc(offset), dst, from);
-    offset += move.total();
-  }
+    ops.move(move, dst, src);
 }
 
 //===----------------------------------------------------------------------===//
@@ -73,11 +57,11 @@ void MessageTransfer::allGather() {
     return moveOwn();
   bool direct = transfer.outer == 1 && transfer.dim.layout == TSP_CONTIGUOUS &&
                 transfer.dim.local() * ranks == transfer.dim.total;
-  char *all = direct ? dst : transport.buffer(part * ranks);
+  char *all = direct ? dst : ops.buffer(part * ranks);
   transport.allGather({{src, all, part}});
   for (int64_t peer = 0; !direct && peer < ranks; ++peer)
     for (const Move &move : movesBetween(transfer, me, peer))
-      transport.move(move, dst, all + peer * part);
+      ops.move(move, dst, all + peer * part);
 }
 
 /// Every owner of a part of the interval broadcasts it.
@@ -92,11 +76,11 @@ void MessageTransfer::broadcast() {
     for (const Move &move : moves.back())
       strided += move.dstDense() && move.srcDense() ? 0 : move.total();
   }
-  char *packed = strided ? transport.buffer(strided) : nullptr;
+  char *packed = strided ? ops.buffer(strided) : nullptr;
   char *next = packed;
   for (const Move &move : moves[me])
     if (!(move.dstDense() && move.srcDense()))
-      transport.move(move, dst, src);
+      ops.move(move, dst, src);
   std::vector<Transport::Broadcast> pieces;
   std::vector<std::pair<Move, char *>> unpacks;
   for (int64_t peer = 0; peer < ranks; ++peer)
@@ -105,7 +89,7 @@ void MessageTransfer::broadcast() {
       char *to = dst + move.dst;
       if (!(move.dstDense() && move.srcDense())) {
         if (peer == me)
-          transport.move(move.packedDst(0), next, src);
+          ops.move(move.packedDst(0), next, src);
         else
           unpacks.push_back({move.packedSrc(0), next});
         from = to = next;
@@ -115,7 +99,7 @@ void MessageTransfer::broadcast() {
     }
   transport.broadcast(pieces);
   for (const auto &[move, from] : unpacks)
-    transport.move(move, dst, from);
+    ops.move(move, dst, from);
 }
 
 /// Sends to each peer what it needs, in one piece, and receives likewise.
@@ -148,13 +132,14 @@ void MessageTransfer::exchange() {
       incoming.push_back(in);
     }
   }
-  char *next = strided ? transport.buffer(strided) : nullptr;
+  char *next = strided ? ops.buffer(strided) : nullptr;
   std::vector<Transport::Message> sends, receives;
   for (const Part &out : outgoing) {
     int64_t bytes = totalBytes(out.moves);
     char *data = const_cast<char *>(src) + out.moves[0].src;
     if (!out.direct) {
-      pack(out.moves, data = next);
+      data = next;
+      ops.pack(out.moves, data, src);
       next += bytes;
     }
     sends.push_back({out.peer, data, bytes});
@@ -168,7 +153,7 @@ void MessageTransfer::exchange() {
   transport.exchange(sends, receives);
   for (size_t i = 0; i < incoming.size(); ++i)
     if (!incoming[i].direct)
-      unpack(incoming[i].moves, receives[i].data);
+      ops.unpack(incoming[i].moves, dst, receives[i].data);
 }
 
 //===----------------------------------------------------------------------===//
@@ -184,7 +169,7 @@ void MessageTransfer::reduceScatter() {
     outgoing.push_back(movesBetween(transfer, peer, me));
     others += totalBytes(outgoing.back());
   }
-  char *scratch = transport.buffer(mine * (ranks + 1) + others);
+  char *scratch = ops.buffer(mine * (ranks + 1) + others);
   char *parts = scratch + mine, *next = parts + mine * ranks;
   std::vector<Transport::Message> sends, receives;
   std::vector<const void *> sources;
@@ -192,7 +177,7 @@ void MessageTransfer::reduceScatter() {
     char *part = parts + peer * mine;
     sources.push_back(part);
     if (peer == me) {
-      pack(outgoing[peer], part);
+      ops.pack(outgoing[peer], part, src);
       continue;
     }
     if (mine > 0)
@@ -204,19 +189,19 @@ void MessageTransfer::reduceScatter() {
     char *data =
         direct ? const_cast<char *>(src) + outgoing[peer][0].src : next;
     if (!direct) {
-      pack(outgoing[peer], data);
+      ops.pack(outgoing[peer], data, src);
       next += bytes;
     }
     sends.push_back({peer, data, bytes});
   }
   transport.exchange(sends, receives);
-  transport.combineParts(transfer, me, sources, scratch);
+  ops.combineParts(transfer, me, sources, scratch);
 }
 
 void MessageTransfer::allReduce() {
   if (ranks == 1)
-    return transport.combineRows(transfer, 0, transfer.dim.total, {src},
-                                 {transfer.src2});
+    return ops.combineRows(transfer, 0, transfer.dim.total, {src},
+                           {transfer.src2});
   const int64_t small = int64_t(64) << 10;
   int64_t rowBytes =
       transfer.inner + (transfer.dtype2 < 0 ? 0 : dtypeSize(transfer.dtype2));
@@ -234,7 +219,7 @@ void MessageTransfer::gatherAll() {
     return;
   // The second halves begin at an aligned place.
   int64_t begin2 = (bytes * ranks + 63) / 64 * 64;
-  char *all = transport.buffer(begin2 + bytes2 * ranks);
+  char *all = ops.buffer(begin2 + bytes2 * ranks);
   std::vector<Transport::Gather> gathers = {{src, all, bytes}};
   if (bytes2)
     gathers.push_back(
@@ -246,7 +231,7 @@ void MessageTransfer::gatherAll() {
     if (bytes2)
       parts2.push_back(all + begin2 + peer * bytes2);
   }
-  transport.combineRows(transfer, 0, transfer.dim.total, parts, parts2);
+  ops.combineRows(transfer, 0, transfer.dim.total, parts, parts2);
 }
 
 /// Each rank receives its slice from all others and combines them into dst.
@@ -257,7 +242,7 @@ void MessageTransfer::reduceSlice() {
   int64_t size2 = transfer.dtype2 < 0 ? 0 : dtypeSize(transfer.dtype2);
   int64_t bytes = rows * transfer.inner, bytes2 = rows * size2;
   int64_t begin2 = (bytes * ranks + 63) / 64 * 64;
-  char *all = transport.buffer(begin2 + bytes2 * ranks);
+  char *all = ops.buffer(begin2 + bytes2 * ranks);
   auto src2 = static_cast<const char *>(transfer.src2);
   std::vector<Transport::Message> sends, receives;
   std::vector<const void *> parts, parts2;
@@ -288,7 +273,7 @@ void MessageTransfer::reduceSlice() {
   }
   transport.exchange(sends, receives);
   if (rows)
-    transport.combineRows(transfer, mine[0].global, rows, parts, parts2);
+    ops.combineRows(transfer, mine[0].global, rows, parts, parts2);
 }
 
 void MessageTransfer::spreadSlices() {

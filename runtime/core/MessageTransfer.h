@@ -8,7 +8,7 @@
 #ifndef TSP_RUNTIME_CORE_MESSAGETRANSFER_H
 #define TSP_RUNTIME_CORE_MESSAGETRANSFER_H
 
-#include "core/Moves.h"
+#include "core/BufferOps.h"
 
 namespace tsp::runtime {
 
@@ -43,24 +43,6 @@ public:
                         const std::vector<Message> &receives) = 0;
   virtual void allGather(const std::vector<Gather> &gathers) = 0;
   virtual void broadcast(const std::vector<Broadcast> &pieces) = 0;
-
-  /// Copies inside the rank's memory.
-  virtual void move(const Move &move, char *dst, const char *src) = 0;
-  virtual void zero(const Move &fill, char *dst) = 0;
-
-  /// Memory for packed parts, until the next transfer.
-  virtual char *buffer(int64_t bytes) = 0;
-
-  /// The end of a reduce_scatter: the ranks' parts are packed (the moves one
-  /// after the other); `scratch` has room for one more.
-  virtual void combineParts(const Transfer &transfer, int64_t me,
-                            const std::vector<const void *> &parts,
-                            char *scratch) = 0;
-  /// Rows [begin, begin + rows) of an all_reduce, whose sources start there.
-  virtual void combineRows(const Transfer &transfer, int64_t begin,
-                           int64_t rows,
-                           const std::vector<const void *> &sources,
-                           const std::vector<const void *> &sources2) = 0;
 };
 
 /// A transfer of one rank over a transport that only moves bytes: reductions
@@ -68,7 +50,8 @@ public:
 /// all backends give the same bits.
 class MessageTransfer {
 public:
-  MessageTransfer(Transport &transport, const Transfer &transfer, int64_t me);
+  MessageTransfer(Transport &transport, BufferOps &ops,
+                  const Transfer &transfer, int64_t me);
 
   void run();
 
@@ -85,11 +68,9 @@ private:
   void zeroPadding();
   /// Moves of this rank's own part.
   void moveOwn();
-  /// Packs the moves' sources one after the other.
-  void pack(const std::vector<Move> &moves, char *to);
-  void unpack(const std::vector<Move> &moves, const char *from);
 
   Transport &transport;
+  BufferOps &ops;
   const Transfer &transfer;
   const int64_t me, ranks;
   char *const dst;

@@ -12,13 +12,13 @@
 using namespace tsp::runtime;
 
 bool tsp::runtime::isFirstReplica(const ValueDesc &value,
-                                  const tsp_rank &rank) {
-  std::vector<bool> splits(rank.coordinates.size(), false);
+                                  const std::vector<int64_t> &coordinates) {
+  std::vector<bool> splits(coordinates.size(), false);
   for (const DimPlacement &dim : value.placement)
     for (const AxisSplit &split : dim)
       splits[split.axis] = true;
   for (size_t axis = 0; axis < splits.size(); ++axis)
-    if (!splits[axis] && rank.coordinates[axis] != 0)
+    if (!splits[axis] && coordinates[axis] != 0)
       return false;
   return true;
 }
@@ -26,12 +26,12 @@ bool tsp::runtime::isFirstReplica(const ValueDesc &value,
 void Context::read(const ValueDesc &value, const Place &place,
                    char *dst) const {
   gatherInOrder(
-      value, session->ranks,
-      [&](const tsp_rank &rank) { return local(rank, place); },
+      value, *session, [&](const tsp_rank &rank) { return local(rank, place); },
       [&](const char *data, int64_t bytes) {
         memcpy(dst, data, size_t(bytes));
         dst += bytes;
-      });
+      },
+      true);
 }
 
 namespace {
@@ -55,10 +55,35 @@ static std::vector<Segment> clip(const std::vector<Segment> &segments,
   return result;
 }
 
+/// Bytes of a rank's buffer; a rank of another process sends them to process 0.
+/// Null where there is nothing to do with them.
+static const char *
+fetchPart(const Session &session, int64_t index, int64_t begin, int64_t end,
+          const std::function<const char *(const tsp_rank &)> &local,
+          std::vector<char> &buffer) {
+  const tsp_rank *here = session.findRank(index);
+  const char *part =
+      here ? here->device->fetch(local(*here) + begin, end - begin, buffer)
+           : nullptr;
+  if (session.isFirst() == (here != nullptr))
+    return part;
+  if (here) {
+    session.processes->sendToFirst(std::string(part, size_t(end - begin)));
+    return nullptr;
+  }
+  if (!session.isFirst())
+    return nullptr;
+  int64_t perProcess = int64_t(session.ranks.size());
+  std::string data = session.processes->receive(index / perProcess);
+  buffer.assign(data.begin(), data.end());
+  return buffer.data();
+}
+
 void tsp::runtime::gatherInOrder(
-    const ValueDesc &value, const std::vector<std::unique_ptr<tsp_rank>> &ranks,
+    const ValueDesc &value, const Session &session,
     const std::function<const char *(const tsp_rank &)> &local,
-    const OutputTensor::Sink &sink) {
+    const OutputTensor::Sink &sink, bool everywhere) {
+  const MeshShape &mesh = session.model.mesh;
   const int64_t limit = int64_t(4) << 20;
   int64_t size = dtypeSize(value.dtype);
   if (value.elements() == 0)
@@ -84,10 +109,11 @@ void tsp::runtime::gatherInOrder(
     for (int64_t begin = 0; begin < dim; begin += step) {
       int64_t end = std::min(dim, begin + step);
       int64_t first = (prefix * dim + begin) * (inner / size);
-      for (const auto &rank : ranks) {
-        if (!isFirstReplica(value, *rank))
+      for (int64_t index = 0; index < session.model.numRanks(); ++index) {
+        std::vector<int64_t> coordinates = rankCoordinates(mesh, index);
+        if (!isFirstReplica(value, coordinates))
           continue;
-        auto dims = value.owned(rank->session.model.mesh, rank->coordinates);
+        auto dims = value.owned(mesh, coordinates);
         int64_t rest = prefix;
         for (size_t i = split; i-- > 0; rest /= value.shape[i])
           dims[i] =
@@ -104,13 +130,22 @@ void tsp::runtime::gatherInOrder(
         // Runs ascend in the local buffer: one copy from the device has all.
         int64_t low = runs.front().local;
         int64_t high = runs.back().local + runs.back().size;
-        const char *src = rank->device->fetch(local(*rank) + low * size,
-                                              (high - low) * size, fetched);
+        const char *src =
+            fetchPart(session, index, low * size, high * size, local, fetched);
+        if (!src)
+          continue;
         for (const Run &run : runs)
           memcpy(&block[size_t((run.global - first) * size)],
                  src + (run.local - low) * size, size_t(run.size * size));
       }
-      sink(block.data(), (end - begin) * inner);
+      int64_t bytes = (end - begin) * inner;
+      if (everywhere && session.processes) {
+        std::string data(block.data(), size_t(bytes));
+        session.processes->broadcast(data);
+        sink(data.data(), bytes);
+      } else if (session.isFirst()) {
+        sink(block.data(), bytes);
+      }
     }
 }
 
@@ -126,10 +161,18 @@ std::vector<OutputTensor> Context::results(int entry) const {
     tensor.shape = value->shape;
     tensor.produce = [this, value, place](const OutputTensor::Sink &sink) {
       gatherInOrder(
-          *value, session->ranks,
+          *value, *session,
           [&](const tsp_rank &rank) { return local(rank, place); }, sink);
     };
     tensors.push_back(tensor);
   }
   return tensors;
+}
+
+void Context::writeResults(int entry, const std::string &path) const {
+  std::vector<OutputTensor> tensors = results(entry);
+  if (session->isFirst())
+    return writeTensors(path, tensors);
+  for (const OutputTensor &tensor : tensors)
+    tensor.produce([](const char *, int64_t) {});
 }

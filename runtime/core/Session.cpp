@@ -29,15 +29,32 @@ static int chooseThreads(const ModelDesc &model, const tsp_options &options) {
 Session::Session(const ModelDesc &model, const tsp_options &options)
     : model(model), options(options), threads(chooseThreads(model, options)),
       spin(threads * model.numRanks() <= availableCores()), origin(nowNs()) {
-  backend =
-      model.onDevice() ? makeCudaBackend(model, options) : makeHostBackend();
-  for (int64_t i = 0; i < model.numRanks(); ++i)
-    ranks.push_back(std::make_unique<tsp_rank>(*this, i, i));
+  const double meetingTime = 60;
+  if (options.launched)
+    processes = meetProcesses(meetingTime);
+  int64_t first = 0, count = model.numRanks();
+  if (processes) {
+    if (count % processes->count() != 0)
+      throw Error(format("%s started %lld processes for a model of %lld ranks; "
+                         "their number must divide the ranks'",
+                         processes->how().launcher.c_str(),
+                         (long long)processes->count(), (long long)count));
+    count /= processes->count();
+    first = processes->index() * count;
+    roster = std::make_unique<Roster>(model, options.watchdog_s);
+  }
+  backend = model.onDevice() ? makeCudaBackend(model, options)
+            : processes      ? makeMpiBackend()
+                             : makeHostBackend();
+  for (int64_t i = 0; i < count; ++i)
+    ranks.push_back(std::make_unique<tsp_rank>(*this, first + i, i));
   for (auto &rank : ranks)
     rankThreads.emplace_back([this, &rank] { rankLoop(*rank); });
 }
 
 void Session::open() {
+  if (processes)
+    watchProcesses();
   runOnRanks(
       [this](tsp_rank &rank) { rank.device = backend->makeDevice(rank); });
   communicator = backend->makeCommunicator(*this);
@@ -50,6 +67,14 @@ tsp_rank *Session::findRank(int64_t index) const {
 }
 
 Session::~Session() {
+  if (processes) {
+    processes->unwatch();
+    try {
+      processes->finish();
+    } catch (const std::exception &) {
+      // Others have failed; whoever ran into it has said so.
+    }
+  }
   stop.store(true);
   commandBell.ring();
   for (std::thread &thread : rankThreads)
@@ -80,8 +105,13 @@ void Session::rankLoop(tsp_rank &rank) {
 }
 
 void Session::runOnRanks(std::function<void(tsp_rank &)> fn) {
-  aborted.store(false);
-  error.clear();
+  if (processes && processes->failed())
+    throw Error(processes->error());
+  {
+    std::lock_guard<std::mutex> lock(errorMutex);
+    aborted.store(false);
+    error.clear();
+  }
   command = std::move(fn);
   running.store(int64_t(ranks.size()));
   generation.fetch_add(1);
@@ -111,6 +141,15 @@ void Session::runOnRanks(std::function<void(tsp_rank &)> fn) {
 }
 
 void Session::fail(const std::string &message) {
+  if (processes)
+    processes->fail(message);
+  failHere(message);
+}
+
+void Session::failHere(const std::string &message) {
+  // Processes that were interrupted are no longer in step.
+  if (processes)
+    isLost = true;
   {
     std::lock_guard<std::mutex> lock(errorMutex);
     if (error.empty())
@@ -122,6 +161,48 @@ void Session::fail(const std::string &message) {
 }
 
 void tsp::runtime::unwind(tsp_rank &rank) { longjmp(rank.unwind, 1); }
+
+//===----------------------------------------------------------------------===//
+// Several processes
+//===----------------------------------------------------------------------===//
+
+std::string Session::report() const {
+  std::vector<std::pair<int64_t, std::string>> activity;
+  for (const auto &rank : ranks)
+    activity.push_back({rank->index, rank->activityText()});
+  return roster->report(activity);
+}
+
+/// "rank 2 is gone: ..", with what it and a rank that needs it were doing.
+std::string Session::lostText(int64_t process) const {
+  int64_t count = model.numRanks() / processes->count();
+  int64_t first = process * count;
+  std::string out = count == 1 ? format("rank %lld", (long long)first)
+                               : format("ranks %lld to %lld", (long long)first,
+                                        (long long)(first + count - 1));
+  out += " ended without a word (killed?); " + roster->lastOf(first);
+  // The ranks here may be about to find out that they need it.
+  std::string waiting;
+  for (int tries = 0; tries < 20 && waiting.empty(); ++tries) {
+    timespec pause{0, 5000000};
+    if (tries > 0)
+      nanosleep(&pause, nullptr);
+    roster->take(report());
+    waiting = roster->waiting(first, first + count);
+  }
+  return waiting.empty() ? out : out + "; " + waiting;
+}
+
+void Session::watchProcesses() {
+  Processes::Events events;
+  events.failed = [this](const std::string &message) { failHere(message); };
+  events.lost = [this](int64_t process) { return lostText(process); };
+  events.report = [this] { return report(); };
+  events.reported = [this](int64_t, const std::string &report) {
+    return roster->take(report);
+  };
+  processes->watch(events);
+}
 
 //===----------------------------------------------------------------------===//
 // Ranks

@@ -9,7 +9,9 @@
 #define TSP_RUNTIME_CORE_SESSION_H
 
 #include "core/Communicator.h"
+#include "core/Processes.h"
 #include "core/Rank.h"
+#include "core/Roster.h"
 
 #include <functional>
 #include <mutex>
@@ -30,7 +32,10 @@ struct Session {
   const bool spin;      ///< whether waiting threads may burn time
   const int64_t origin; ///< time 0 of the trace
 
-  // In this order: what comes later uses what comes first.
+  // In this order: what comes later uses what comes first. Without other
+  // processes there is no roster.
+  std::unique_ptr<Processes> processes;
+  std::unique_ptr<Roster> roster;
   std::unique_ptr<Backend> backend;
   std::vector<std::unique_ptr<tsp_rank>> ranks; ///< of this process
   std::unique_ptr<Communicator> communicator;
@@ -50,12 +55,19 @@ struct Session {
   /// Whether a rank did not come back after a failure: its thread is lost and
   /// nothing can run any more.
   bool lost() const { return isLost; }
+
+  /// Whether this is process 0, which reads and writes for all.
+  bool isFirst() const { return !processes || processes->index() == 0; }
   void markLost() { isLost = true; }
 
   bool tracing() const { return options.trace != 0; }
 
 private:
   void rankLoop(tsp_rank &rank);
+  void failHere(const std::string &message);
+  void watchProcesses();
+  std::string report() const;
+  std::string lostText(int64_t process) const;
 
   std::atomic<bool> aborted{false}, stop{false};
   std::atomic<bool> isLost{false};

@@ -52,18 +52,29 @@ std::string Context::stats() const {
   out += format("},\n  \"threads\": %d,\n  \"process_peak_bytes\": %lld,\n"
                 "  \"ranks\": [",
                 session->threads, (long long)processPeakBytes());
+  std::string ranks;
   for (const auto &rank : session->ranks) {
-    out += rank->index ? ",\n" : "\n";
-    out += format("    {\"rank\": %lld, \"parameter_bytes\": %lld, "
-                  "\"planned_peak_bytes\": %lld, \"peak_bytes\": %lld,\n"
-                  "     \"run_seconds\": [",
-                  (long long)rank->index, (long long)parameterBytes,
-                  (long long)planned, (long long)rank->touchedBytes());
+    ranks += ranks.empty() ? "\n" : ",\n";
+    ranks += format("    {\"rank\": %lld, \"parameter_bytes\": %lld, "
+                    "\"planned_peak_bytes\": %lld, \"peak_bytes\": %lld,\n"
+                    "     \"run_seconds\": [",
+                    (long long)rank->index, (long long)parameterBytes,
+                    (long long)planned, (long long)rank->touchedBytes());
     for (size_t i = 0; i < rank->runSeconds.size(); ++i)
-      out += format("%s%.6f", i ? ", " : "", rank->runSeconds[i]);
-    out += "],\n     \"collectives\": " + collectivesText(*rank) + "}";
+      ranks += format("%s%.6f", i ? ", " : "", rank->runSeconds[i]);
+    ranks += "],\n     \"collectives\": " + collectivesText(*rank) + "}";
   }
-  return out + "\n  ]\n}\n";
+  return out + ofAllProcesses(ranks) + "\n  ]\n}\n";
+}
+
+/// The texts of all processes, one after the other, in process 0.
+std::string Context::ofAllProcesses(const std::string &mine) const {
+  if (!session->processes)
+    return mine;
+  std::string all;
+  for (const std::string &text : session->processes->gather(mine))
+    all += (all.empty() ? "" : ",") + text;
+  return all;
 }
 
 std::string Context::trace() const {
@@ -76,5 +87,8 @@ std::string Context::trace() const {
     tracks.push_back(&rank->transfers);
     processes.push_back(tracks);
   }
-  return traceText(processes, session->origin);
+  return traceHeader() +
+         ofAllProcesses(traceEvents(processes, session->ranks.front()->index,
+                                    session->origin)) +
+         traceFooter();
 }

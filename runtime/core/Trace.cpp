@@ -10,9 +10,16 @@
 
 using namespace tsp::runtime;
 
-std::string tsp::runtime::traceText(const std::vector<TraceProcess> &ranks,
-                                    int64_t origin) {
-  std::string out = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
+std::string tsp::runtime::traceHeader() {
+  return "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
+}
+
+std::string tsp::runtime::traceFooter() { return "\n]}\n"; }
+
+std::string
+tsp::runtime::traceEvents(const std::vector<TraceProcess> &processes,
+                          int64_t firstRank, int64_t origin) {
+  std::string out;
   const char *separator = "";
   auto addName = [&](const char *what, size_t rank, size_t thread,
                      const std::string &name) {
@@ -22,10 +29,11 @@ std::string tsp::runtime::traceText(const std::vector<TraceProcess> &ranks,
                   what, rank, thread, jsonString(name).c_str());
     separator = ",\n";
   };
-  for (size_t rank = 0; rank < ranks.size(); ++rank) {
+  for (size_t i = 0; i < processes.size(); ++i) {
+    size_t rank = size_t(firstRank) + i;
     addName("process_name", rank, 0, format("rank %zu", rank));
-    for (size_t thread = 0; thread < ranks[rank].size(); ++thread) {
-      const TraceTrack &track = *ranks[rank][thread];
+    for (size_t thread = 0; thread < processes[i].size(); ++thread) {
+      const TraceTrack &track = *processes[i][thread];
       addName("thread_name", rank, thread, track.name);
       for (const TraceEvent &event : track.events) {
         out += separator;
@@ -40,5 +48,5 @@ std::string tsp::runtime::traceText(const std::vector<TraceProcess> &ranks,
       }
     }
   }
-  return out + "\n]}\n";
+  return out;
 }

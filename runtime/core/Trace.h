@@ -30,9 +30,15 @@ struct TraceTrack {
 /// The tracks of one rank.
 using TraceProcess = std::vector<const TraceTrack *>;
 
-/// Text in the Chrome trace format: a process a rank, a thread a track. Times
-/// start at `origin`.
-std::string traceText(const std::vector<TraceProcess> &ranks, int64_t origin);
+/// Events in the Chrome trace format, with commas between them: a process a
+/// rank, the first being `firstRank`, a thread a track. Times start at
+/// `origin`.
+std::string traceEvents(const std::vector<TraceProcess> &ranks,
+                        int64_t firstRank, int64_t origin);
+
+/// What stands before and after the events.
+std::string traceHeader();
+std::string traceFooter();
 
 } // namespace tsp::runtime
 

@@ -16,15 +16,19 @@ const char *tsp::runtime::collectiveName(Collective kind) {
   return names[int(kind)];
 }
 
+const char *tsp::runtime::combineName(int combine) {
+  static const char *const names[] = {"sum", "max", "min", "lse", "argmax"};
+  return names[combine];
+}
+
 /// Number of a rank's owned elements inside [begin, end).
 static int64_t ownedIn(const Chunking &dim, int64_t rank, int64_t begin,
                        int64_t end) {
   Segment parts[2];
   int64_t sum = 0;
   for (int i = 0, n = dim.segments(rank, parts); i < n; ++i)
-    sum += std::max<int64_t>(
-        0, std::min(end, parts[i].global + parts[i].size) -
-               std::max(begin, parts[i].global));
+    sum += std::max<int64_t>(0, std::min(end, parts[i].global + parts[i].size) -
+                                    std::max(begin, parts[i].global));
   return sum;
 }
 
@@ -108,6 +112,25 @@ std::string Transfer::text() const {
   return out + format("[%lld bytes]", (long long)inner);
 }
 
+std::string Transfer::signature() const {
+  std::string out = text();
+  auto add = [&](const char *name, int64_t value, int64_t usual) {
+    if (value != usual)
+      out += format(" %s %lld", name, (long long)value);
+  };
+  add("second dtype", dtype2, -1);
+  if (combine >= 0)
+    out += std::string(" ") + combineName(combine);
+  for (const Chunking *chunking : {&dim, &dim1}) {
+    add("layout", chunking->layout, TSP_CONTIGUOUS);
+    add("unit", chunking->unit, 1);
+  }
+  add("split", split, 0);
+  add("offset", offset, 0);
+  add("size", size, 0);
+  return out;
+}
+
 std::string Transfer::check() const {
   if (!isDtype(dtype))
     return format("unknown dtype %d", dtype);
@@ -138,8 +161,8 @@ std::string Transfer::check() const {
   }
   if (combine != TSP_ARGMAX)
     return "the combine of pairs is not lse or argmax";
-  bool isIndex = dtype2 == TSP_I32 || dtype2 == TSP_I64 ||
-                 dtype2 == TSP_UI32 || dtype2 == TSP_UI64;
+  bool isIndex = dtype2 == TSP_I32 || dtype2 == TSP_I64 || dtype2 == TSP_UI32 ||
+                 dtype2 == TSP_UI64;
   return isIndex && inner == dtypeSize(dtype)
              ? ""
              : "argmax needs single values with an integer index of 32 or 64 "

@@ -25,6 +25,9 @@ constexpr int numCollectives = 6;
 /// "all_gather" and so on, as in the statistics.
 const char *collectiveName(Collective kind);
 
+/// "sum" and so on.
+const char *combineName(int combine);
+
 /// A collective with its buffers, as documented in tsp_runtime.h. Plain data:
 /// backends keep copies. Sizes named `inner` are bytes.
 struct Transfer {
@@ -57,6 +60,9 @@ struct Transfer {
 
   /// "all_gather of 10x64xf32 .." for messages.
   std::string text() const;
+
+  /// What must be equal on all ranks, in one line.
+  std::string signature() const;
 
   /// Checks the numbers; "" or what is wrong.
   std::string check() const;

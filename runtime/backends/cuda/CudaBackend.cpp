@@ -36,7 +36,7 @@ public:
     for (const auto &rank : session.ranks)
       distinct.insert(numberOf(*rank));
     size_t ranks = session.ranks.size();
-    if (ranks > 1 && distinct.size() == ranks)
+    if (session.processes || (ranks > 1 && distinct.size() == ranks))
       return std::make_unique<nccl::NcclCommunicator>(session);
     if (ranks > 1 && session.options.graphs)
       throw Error(format("--graphs needs a device for each rank: %zu ranks "
@@ -64,7 +64,11 @@ private:
   }
 
   int numberOf(const tsp_rank &rank) const {
-    return numbers[size_t(rank.slot) % numbers.size()];
+    const Session &session = rank.session;
+    int64_t before = session.processes ? session.processes->how().localIndex *
+                                             int64_t(session.ranks.size())
+                                       : 0;
+    return numbers[size_t(before + rank.slot) % numbers.size()];
   }
 
   DeviceUse &use(int number) {

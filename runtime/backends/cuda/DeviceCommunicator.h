@@ -8,7 +8,7 @@
 #ifndef TSP_RUNTIME_BACKENDS_CUDA_DEVICECOMMUNICATOR_H
 #define TSP_RUNTIME_BACKENDS_CUDA_DEVICECOMMUNICATOR_H
 
-#include "backends/cuda/CudaDevice.h"
+#include "backends/cuda/DeviceOps.h"
 #include "core/GroupCommunicator.h"
 
 namespace tsp::runtime::cuda {
@@ -56,23 +56,6 @@ protected:
   /// A span of the communication stream in the trace, with the simulated link.
   void openSpan(tsp_rank &rank, const Flight &flight);
   void closeSpan(tsp_rank &rank);
-
-  /// dst[count] = combination of the sources' elements.
-  void combine(CudaDevice &device, const Transfer &transfer, char *dst,
-               const std::vector<const void *> &sources, int64_t count);
-  /// Rows of a pair.
-  void combinePairs(CudaDevice &device, const Transfer &transfer, char *dst,
-                    char *dst2, const std::vector<const void *> &sources,
-                    const std::vector<const void *> &sources2, int64_t rows);
-  /// Rows [begin, begin + rows) of an all_reduce, whose sources start there.
-  void combineRows(CudaDevice &device, const Transfer &transfer, int64_t begin,
-                   int64_t rows, const std::vector<const void *> &sources,
-                   const std::vector<const void *> &sources2);
-
-  /// The end of a reduce_scatter: the ranks' parts are packed (the moves one
-  /// after the other); `scratch` has room for one more.
-  void combineParts(CudaDevice &device, const Transfer &transfer, int64_t me,
-                    const std::vector<const void *> &parts, char *scratch);
 
 private:
   std::map<const Member *, std::vector<Marks>> allMarks;

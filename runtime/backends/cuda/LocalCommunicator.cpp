@@ -85,18 +85,16 @@ bool LocalCommunicator::pull(tsp_rank &rank, const Flight &flight) {
   return guarded(rank, flight, [&] {
     if (mine.kind == Collective::ReduceScatter)
       return pullScattered(rank, flight);
-    CudaDevice &device = deviceOf(rank);
-    Stream comm = device.stream(TSP_STREAM_COMM);
+    DeviceOps ops(deviceOf(rank));
     char *dst = static_cast<char *>(mine.dst);
     for (const Move &fill : zeroFills(mine, flight.me))
-      device.enqueueZero(comm, fill, dst);
+      ops.zero(fill, dst);
     for (int64_t peer = 0; peer < mine.ranks(); ++peer) {
       if (mine.kind == Collective::SendRecv && peer != mine.source)
         continue;
       for (const Move &move : movesBetween(mine, flight.me, peer))
-        device.enqueueMove(
-            comm, move, dst,
-            static_cast<const char *>(transferOf(flight, peer).src));
+        ops.move(move, dst,
+                 static_cast<const char *>(transferOf(flight, peer).src));
     }
   });
 }
@@ -104,11 +102,11 @@ bool LocalCommunicator::pull(tsp_rank &rank, const Flight &flight) {
 /// Parts in one piece are combined where they are, others packed first.
 void LocalCommunicator::pullScattered(tsp_rank &rank, const Flight &flight) {
   const Transfer &mine = ownPost(flight).transfer;
-  CudaDevice &device = deviceOf(rank);
+  DeviceOps ops(deviceOf(rank));
   std::vector<Move> moves = movesBetween(mine, flight.me, flight.me);
   int64_t ranks = mine.ranks(), bytes = totalBytes(moves);
   bool whole = moves.size() == 1 && moves[0].srcDense();
-  char *packed = device.exchangeBuffer((whole ? 1 : ranks + 1) * bytes);
+  char *packed = ops.buffer((whole ? 1 : ranks + 1) * bytes);
   std::vector<const void *> parts;
   for (int64_t peer = 0; peer < ranks; ++peer) {
     auto src = static_cast<const char *>(transferOf(flight, peer).src);
@@ -117,15 +115,10 @@ void LocalCommunicator::pullScattered(tsp_rank &rank, const Flight &flight) {
       continue;
     }
     char *part = packed + (peer + 1) * bytes;
-    int64_t offset = 0;
-    for (const Move &move : moves) {
-      device.enqueueMove(device.stream(TSP_STREAM_COMM), move.packedDst(offset),
-                         part, src);
-      offset += move.total();
-    }
+    ops.pack(moves, part, src);
     parts.push_back(part);
   }
-  combineParts(device, mine, flight.me, parts, packed);
+  ops.combineParts(mine, flight.me, parts, packed);
 }
 
 void LocalCommunicator::reduceSlice(tsp_rank &rank, const Flight &flight) {
@@ -142,13 +135,13 @@ void LocalCommunicator::reduceSlice(tsp_rank &rank, const Flight &flight) {
       from2.push_back(static_cast<const char *>(theirs.src2) +
                       slice[0].global * dtypeSize(mine.dtype2));
   }
-  combineRows(deviceOf(rank), mine, slice[0].global, slice[0].size, from,
-              from2);
+  DeviceOps(deviceOf(rank))
+      .combineRows(mine, slice[0].global, slice[0].size, from, from2);
 }
 
 void LocalCommunicator::copySlices(tsp_rank &rank, const Flight &flight) {
   const Transfer &mine = ownPost(flight).transfer;
-  CudaDevice &device = deviceOf(rank);
+  DeviceOps ops(deviceOf(rank));
   Chunking slices = reduceSlices(mine);
   Segment slice[2];
   for (int64_t peer = 0; peer < mine.ranks(); ++peer) {
@@ -160,9 +153,7 @@ void LocalCommunicator::copySlices(tsp_rank &rank, const Flight &flight) {
       Move move;
       move.dst = move.src = slice[0].global * rowBytes;
       move.bytes = slice[0].size * rowBytes;
-      device.enqueueMove(device.stream(TSP_STREAM_COMM), move,
-                         static_cast<char *>(dst),
-                         static_cast<const char *>(src));
+      ops.move(move, static_cast<char *>(dst), static_cast<const char *>(src));
     };
     const Transfer &theirs = transferOf(flight, peer);
     copySlice(mine.dst, theirs.dst, mine.inner);

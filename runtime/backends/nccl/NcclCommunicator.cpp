@@ -8,6 +8,8 @@
 #include "backends/nccl/NcclCommunicator.h"
 #include "core/MessageTransfer.h"
 
+#include <cstring>
+
 using namespace tsp::runtime;
 using namespace tsp::runtime::nccl;
 
@@ -19,8 +21,27 @@ NcclCommunicator::NcclCommunicator(Session &session)
     : DeviceCommunicator(session), nccl(Nccl::get()),
       comms(session.ranks.size()) {
   UniqueId id;
-  nccl.check(nccl.getUniqueId(&id), "ncclGetUniqueId");
+  if (session.isFirst())
+    nccl.check(nccl.getUniqueId(&id), "ncclGetUniqueId");
+  if (session.processes) {
+    std::string text(id.internal, sizeof(id.internal));
+    session.processes->broadcast(text);
+    memcpy(id.internal, text.data(), sizeof(id.internal));
+  }
+  warnOfVersion();
   session.runOnRanks([this, id](tsp_rank &rank) { connect(rank, id); });
+}
+
+/// Releases with known faults.
+void NcclCommunicator::warnOfVersion() const {
+  const int hangsWithGraphs = 22809;
+  bool severalNodes =
+      session.processes &&
+      session.processes->index() != session.processes->how().localIndex;
+  if (nccl.version == hangsWithGraphs && session.options.graphs && severalNodes)
+    fprintf(stderr, "warning: NCCL 2.28.9 is known to hang in CUDA graphs over "
+                    "several machines; use another release, or leave out "
+                    "--graphs\n");
 }
 
 /// All ranks make all communicators in the same order.
@@ -84,17 +105,8 @@ namespace {
 /// NCCL calls and copies on the communication stream.
 class NcclTransport : public Transport {
 public:
-  using CombineParts =
-      std::function<void(const std::vector<const void *> &, char *)>;
-  using CombineRows =
-      std::function<void(int64_t, int64_t, const std::vector<const void *> &,
-                         const std::vector<const void *> &)>;
-
-  NcclTransport(const Nccl &nccl, Comm comm, cuda::CudaDevice &device,
-                CombineParts parts, CombineRows rows)
-      : nccl(nccl), comm(comm), device(device),
-        stream(device.stream(TSP_STREAM_COMM)), parts(std::move(parts)),
-        rows(std::move(rows)) {}
+  NcclTransport(const Nccl &nccl, Comm comm, cuda::Stream stream)
+      : nccl(nccl), comm(comm), stream(stream) {}
 
   void exchange(const std::vector<Message> &sends,
                 const std::vector<Message> &receives) override {
@@ -132,24 +144,6 @@ public:
     });
   }
 
-  void move(const Move &move, char *dst, const char *src) override {
-    device.enqueueMove(stream, move, dst, src);
-  }
-  void zero(const Move &fill, char *dst) override {
-    device.enqueueZero(stream, fill, dst);
-  }
-  char *buffer(int64_t bytes) override { return device.exchangeBuffer(bytes); }
-  void combineParts(const Transfer &, int64_t,
-                    const std::vector<const void *> &sources,
-                    char *scratch) override {
-    parts(sources, scratch);
-  }
-  void combineRows(const Transfer &, int64_t begin, int64_t count,
-                   const std::vector<const void *> &sources,
-                   const std::vector<const void *> &sources2) override {
-    rows(begin, count, sources, sources2);
-  }
-
 private:
   template <typename Calls> void group(Calls calls) {
     nccl.check(nccl.groupStart(), "ncclGroupStart", comm);
@@ -159,10 +153,7 @@ private:
 
   const Nccl &nccl;
   const Comm comm;
-  cuda::CudaDevice &device;
   const cuda::Stream stream;
-  const CombineParts parts;
-  const CombineRows rows;
 };
 } // namespace
 
@@ -192,16 +183,10 @@ void NcclCommunicator::enqueue(tsp_rank &rank, const Flight &flight) {
   driver.check(driver.streamWaitEvent(comm, marks.ready, 0),
                "cuStreamWaitEvent");
   openSpan(rank, flight);
-  NcclTransport transport(
-      nccl, comms[rank.slot].groups[flight.group->number], device,
-      [&](const std::vector<const void *> &parts, char *scratch) {
-        combineParts(device, transfer, flight.me, parts, scratch);
-      },
-      [&](int64_t begin, int64_t rows, const std::vector<const void *> &sources,
-          const std::vector<const void *> &sources2) {
-        combineRows(device, transfer, begin, rows, sources, sources2);
-      });
-  MessageTransfer(transport, transfer, flight.me).run();
+  NcclTransport transport(nccl, comms[rank.slot].groups[flight.group->number],
+                          comm);
+  cuda::DeviceOps ops(device);
+  MessageTransfer(transport, ops, transfer, flight.me).run();
   closeSpan(rank);
   driver.check(driver.eventRecord(marks.done, comm), "cuEventRecord");
   if (!device.capturing())
@@ -235,6 +220,12 @@ void NcclCommunicator::poll(tsp_rank &rank) {
   while (!own.outstanding.empty() &&
          driver.eventQuery(own.outstanding.front().done) == cuda::success)
     own.outstanding.pop_front();
+  // A rank waits once its own device has come to the transfer.
+  noteWaitEnd(rank);
+  if (!own.outstanding.empty() &&
+      driver.eventQuery(ownMarks(own.outstanding.front().flight).ready) ==
+          cuda::success)
+    noteWait(rank, own.outstanding.front().flight);
   for (Comm comm : own.groups) {
     Result error = success;
     {

@@ -42,6 +42,7 @@ private:
     int64_t lastPoll = 0;
   };
 
+  void warnOfVersion() const;
   void connect(tsp_rank &rank, const UniqueId &id);
   bool posted(tsp_rank &rank, const Flight &flight, tsp_event event) override;
   bool complete(tsp_rank &rank, const Flight &flight, tsp_event event) override;

@@ -1,0 +1,86 @@
+//===- Launch.cpp - what a launcher says in the environment ---------------===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "core/Launch.h"
+
+#include <cstdlib>
+
+using namespace tsp::runtime;
+
+static bool isSet(const char *name) {
+  const char *value = getenv(name);
+  return value && *value;
+}
+
+static int64_t number(const char *name, int64_t missing) {
+  if (!isSet(name))
+    return missing;
+  char *end = nullptr;
+  const char *text = getenv(name);
+  int64_t value = strtoll(text, &end, 10);
+  if (*end || value < 0)
+    throw Error(
+        format("the launcher's variable %s='%s' is not a number", name, text));
+  return value;
+}
+
+std::string tsp::runtime::firstHost(const std::string &nodeList) {
+  size_t bracket = nodeList.find('['), comma = nodeList.find(',');
+  if (bracket == std::string::npos || comma < bracket)
+    return nodeList.substr(0, comma);
+  size_t end = nodeList.find_first_of(",-]", bracket);
+  return nodeList.substr(0, bracket) +
+         nodeList.substr(bracket + 1, end - bracket - 1);
+}
+
+/// Host and port of process 0, if the environment has them.
+static void findMeetingPoint(ProcessLaunch &launch) {
+  if (isSet("MASTER_ADDR")) {
+    launch.host = getenv("MASTER_ADDR");
+    launch.port = int(number("MASTER_PORT", 29500));
+    // torchrun's agent keeps listening on the port itself.
+    const char *agent = getenv("TORCHELASTIC_USE_AGENT_STORE");
+    if (agent && std::string(agent) == "True")
+      ++launch.port;
+  } else if (launch.launcher == "srun" && isSet("SLURM_STEP_NODELIST")) {
+    launch.host = firstHost(getenv("SLURM_STEP_NODELIST"));
+    // One port a job and step, so that steps side by side do not meet.
+    launch.port = int(
+        20000 +
+        (number("SLURM_JOB_ID", 0) * 31 + number("SLURM_STEP_ID", 0)) % 20000);
+  }
+  launch.port = int(number("TSP_PORT", launch.port));
+}
+
+ProcessLaunch tsp::runtime::findLaunch() {
+  struct {
+    const char *launcher, *index, *count, *local;
+  } known[] = {
+      {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK"},
+      {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+       "OMPI_COMM_WORLD_LOCAL_RANK"},
+      {"mpirun", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
+      {"srun", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"},
+  };
+  ProcessLaunch launch;
+  for (const auto &names : known) {
+    if (!isSet(names.index) || !isSet(names.count))
+      continue;
+    launch.launcher = names.launcher;
+    launch.index = number(names.index, 0);
+    launch.count = number(names.count, 1);
+    launch.localIndex = number(names.local, launch.index);
+    break;
+  }
+  if (launch.count < 1 || launch.index >= launch.count)
+    throw Error(format("%s says that this is process %lld of %lld",
+                       launch.launcher.c_str(), (long long)launch.index,
+                       (long long)launch.count));
+  if (!launch.alone())
+    findMeetingPoint(launch);
+  return launch;
+}

@@ -1,0 +1,417 @@
+//===- Processes.cpp - the processes that run a model together ------------===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "core/Processes.h"
+#include "core/Sync.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+using namespace tsp::runtime;
+
+//===----------------------------------------------------------------------===//
+// Sockets
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What comes before a frame's data.
+struct FrameHeader {
+  uint32_t magic, kind;
+  uint64_t bytes;
+};
+constexpr uint32_t frameMagic = 0x74737031;
+constexpr uint64_t largestFrame = uint64_t(1) << 32;
+} // namespace
+
+static void writeAll(int socket, const void *data, size_t bytes) {
+  auto next = static_cast<const char *>(data);
+  while (bytes > 0) {
+    ssize_t written = ::send(socket, next, bytes, MSG_NOSIGNAL);
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written <= 0)
+      throw Error(
+          format("a line to another process broke: %s", strerror(errno)));
+    next += written;
+    bytes -= size_t(written);
+  }
+}
+
+static void setUp(int socket) {
+  int yes = 1;
+  setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+  fcntl(socket, F_SETFD, FD_CLOEXEC);
+}
+
+void Processes::connectToFirst(double timeoutSeconds) {
+  addrinfo hints = {}, *found = nullptr;
+  hints.ai_socktype = SOCK_STREAM;
+  std::string port = std::to_string(launch.port), reason;
+  int64_t end = nowNs() + int64_t(timeoutSeconds * 1e9);
+  int socket = -1;
+  while (socket < 0) {
+    int result = getaddrinfo(launch.host.c_str(), port.c_str(), &hints, &found);
+    reason = result ? gai_strerror(result) : "";
+    for (addrinfo *address = found; !result && address && socket < 0;
+         address = address->ai_next) {
+      int candidate = ::socket(address->ai_family, address->ai_socktype, 0);
+      if (candidate < 0)
+        continue;
+      if (connect(candidate, address->ai_addr, address->ai_addrlen) == 0)
+        socket = candidate;
+      else
+        reason = strerror(errno), close(candidate);
+    }
+    if (!result)
+      freeaddrinfo(found);
+    if (socket < 0 && nowNs() > end)
+      throw Error(format("process %lld of %lld cannot reach process 0 at %s:%d "
+                         "within %g s: %s",
+                         (long long)launch.index, (long long)launch.count,
+                         launch.host.c_str(), launch.port, timeoutSeconds,
+                         reason.c_str()));
+    if (socket < 0) {
+      timespec pause{0, 20000000};
+      nanosleep(&pause, nullptr);
+    }
+  }
+  setUp(socket);
+  lines[0] = std::make_unique<Line>();
+  lines[0]->socket = socket;
+  send(0, Hello, std::to_string(launch.index));
+}
+
+/// Makes a socket that listens on a port (0: any); returns it and the port.
+int tsp::runtime::listenOn(int &port) {
+  int socket = ::socket(AF_INET6, SOCK_STREAM, 0);
+  int no = 0, yes = 1;
+  sockaddr_storage address = {};
+  socklen_t length;
+  if (socket >= 0) {
+    setsockopt(socket, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no));
+    auto &in6 = reinterpret_cast<sockaddr_in6 &>(address);
+    in6.sin6_family = AF_INET6;
+    in6.sin6_addr = in6addr_any;
+    in6.sin6_port = htons(uint16_t(port));
+    length = sizeof(in6);
+  } else { // a machine without IPv6
+    socket = ::socket(AF_INET, SOCK_STREAM, 0);
+    auto &in = reinterpret_cast<sockaddr_in &>(address);
+    in.sin_family = AF_INET;
+    in.sin_port = htons(uint16_t(port));
+    length = sizeof(in);
+  }
+  setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+  if (socket < 0 ||
+      bind(socket, reinterpret_cast<sockaddr *>(&address), length) != 0 ||
+      listen(socket, 1024) != 0)
+    throw Error(format("process 0 cannot listen on port %d: %s; choose another "
+                       "one with TSP_PORT",
+                       port, strerror(errno)));
+  setUp(socket);
+  length = sizeof(address);
+  getsockname(socket, reinterpret_cast<sockaddr *>(&address), &length);
+  // The port is at the same place in both kinds of address.
+  port = ntohs(reinterpret_cast<sockaddr_in &>(address).sin_port);
+  return socket;
+}
+
+void Processes::acceptAll(double timeoutSeconds, int listening) {
+  int port = launch.port;
+  if (listening < 0)
+    listening = listenOn(port);
+  int64_t end = nowNs() + int64_t(timeoutSeconds * 1e9), missing = count() - 1;
+  while (missing > 0) {
+    pollfd waiting{listening, POLLIN, 0};
+    int left = int(std::max<int64_t>(0, (end - nowNs()) / 1000000));
+    if (poll(&waiting, 1, left) <= 0) {
+      if (nowNs() < end)
+        continue;
+      close(listening);
+      throw Error(
+          format("%lld of %lld processes did not come to port %d within "
+                 "%g s",
+                 (long long)missing, (long long)count(), port, timeoutSeconds));
+    }
+    int socket = accept(listening, nullptr, nullptr);
+    if (socket < 0)
+      continue;
+    setUp(socket);
+    // Who it is; anything else that connects is sent away.
+    timeval patience{5, 0};
+    setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    FrameHeader header = {};
+    char text[24] = "";
+    bool isOurs =
+        recv(socket, &header, sizeof(header), MSG_WAITALL) == sizeof(header) &&
+        header.magic == frameMagic && header.kind == Hello &&
+        header.bytes < sizeof(text) &&
+        recv(socket, text, header.bytes, MSG_WAITALL) == ssize_t(header.bytes);
+    int64_t process = isOurs ? strtoll(text, nullptr, 10) : 0;
+    if (process < 1 || process >= count() || lines[process]) {
+      close(socket);
+      continue;
+    }
+    lines[process] = std::make_unique<Line>();
+    lines[process]->socket = socket;
+    --missing;
+  }
+  close(listening);
+}
+
+Processes::Processes(const ProcessLaunch &launch, double timeoutSeconds,
+                     int listening)
+    : launch(launch), lines(launch.count) {
+  if (launch.index == 0)
+    acceptAll(timeoutSeconds, listening);
+  else
+    connectToFirst(timeoutSeconds);
+  if (pipe2(wake, O_CLOEXEC | O_NONBLOCK) != 0)
+    throw Error(format("cannot make a pipe: %s", strerror(errno)));
+  thread = std::thread([this] { loop(); });
+}
+
+Processes::~Processes() {
+  stop.store(true);
+  if (write(wake[1], "", 1) < 0)
+    stop.store(true); // a full pipe wakes as well
+  thread.join();
+  for (auto &line : lines)
+    if (line)
+      close(line->socket);
+  close(wake[0]);
+  close(wake[1]);
+}
+
+//===----------------------------------------------------------------------===//
+// Frames
+//===----------------------------------------------------------------------===//
+
+void Processes::send(int64_t process, Kind kind, const std::string &data) {
+  Line &line = *lines[process];
+  FrameHeader header{frameMagic, kind, data.size()};
+  std::lock_guard<std::mutex> lock(line.sending);
+  writeAll(line.socket, &header, sizeof(header));
+  writeAll(line.socket, data.data(), data.size());
+}
+
+/// To all other processes that still listen.
+void Processes::sendAll(Kind kind, const std::string &data, int64_t except) {
+  for (size_t process = 0; process < lines.size(); ++process) {
+    if (!lines[process] || int64_t(process) == except)
+      continue;
+    try {
+      send(int64_t(process), kind, data);
+    } catch (const Error &) {
+      // Its own end of the line says what happened to it.
+    }
+  }
+}
+
+void Processes::loop() {
+  const int64_t interval = 200000000;
+  int64_t nextReport = nowNs() + interval;
+  while (!stop.load()) {
+    std::vector<pollfd> waiting = {{wake[0], POLLIN, 0}};
+    std::vector<int64_t> who = {-1};
+    for (size_t process = 0; process < lines.size(); ++process)
+      if (lines[process] && !lines[process]->closed) {
+        waiting.push_back({lines[process]->socket, POLLIN, 0});
+        who.push_back(int64_t(process));
+      }
+    int64_t left = std::max<int64_t>(0, nextReport - nowNs());
+    poll(waiting.data(), waiting.size(), int(left / 1000000) + 1);
+    for (size_t i = 1; i < waiting.size(); ++i)
+      if (waiting[i].revents && !readLine(who[i])) {
+        Line &line = *lines[who[i]];
+        line.closed = true;
+        if (!line.bye)
+          note(lostText(who[i]), who[i]);
+      }
+    if (nowNs() < nextReport)
+      continue;
+    nextReport = nowNs() + interval;
+    report();
+  }
+}
+
+/// Hands the own report to process 0.
+void Processes::report() {
+  std::unique_lock<std::mutex> lock(mutex);
+  if (!events.report || hasFailed.load())
+    return;
+  std::string text = events.report();
+  lock.unlock();
+  if (index() == 0)
+    handle(0, Report, text);
+  else
+    sendAll(Report, text, -1);
+}
+
+std::string Processes::lostText(int64_t process) {
+  std::lock_guard<std::mutex> lock(mutex);
+  return events.lost ? events.lost(process)
+                     : format("process %lld ended without a word (killed?)",
+                              (long long)process);
+}
+
+/// Reads what has come; false at the end of the line.
+bool Processes::readLine(int64_t process) {
+  Line &line = *lines[process];
+  char buffer[65536];
+  ssize_t got = recv(line.socket, buffer, sizeof(buffer), 0);
+  if (got < 0 && (errno == EINTR || errno == EAGAIN))
+    return true;
+  if (got <= 0)
+    return false;
+  line.received.append(buffer, size_t(got));
+  size_t begin = 0;
+  FrameHeader header;
+  while (line.received.size() - begin >= sizeof(header)) {
+    memcpy(&header, line.received.data() + begin, sizeof(header));
+    if (header.magic != frameMagic || header.bytes > largestFrame)
+      return false;
+    if (line.received.size() - begin - sizeof(header) < header.bytes)
+      break;
+    handle(process, Kind(header.kind),
+           line.received.substr(begin + sizeof(header), header.bytes));
+    begin += sizeof(header) + header.bytes;
+  }
+  line.received.erase(0, begin);
+  return true;
+}
+
+void Processes::handle(int64_t process, Kind kind, std::string data) {
+  if (kind == Abort)
+    return note(data, process);
+  std::unique_lock<std::mutex> lock(mutex);
+  if (kind == Data)
+    lines[process]->data.push_back(std::move(data));
+  else if (kind == Bye)
+    lines[process]->bye = true;
+  else if (kind == Report && events.reported && !hasFailed.load()) {
+    std::string wrong = events.reported(process, data);
+    lock.unlock();
+    if (!wrong.empty())
+      note(wrong, -1);
+  }
+  changed.notify_all();
+}
+
+//===----------------------------------------------------------------------===//
+// Errors
+//===----------------------------------------------------------------------===//
+
+/// Keeps the first error; process 0 tells it to the others.
+void Processes::note(const std::string &text, int64_t from) {
+  std::lock_guard<std::mutex> handled(handling);
+  std::function<void(const std::string &)> handler;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (hasFailed.load())
+      return;
+    message = text;
+    hasFailed.store(true);
+    handler = events.failed;
+    changed.notify_all();
+  }
+  if (index() == 0)
+    sendAll(Abort, text, from);
+  if (handler)
+    handler(text);
+}
+
+void Processes::fail(const std::string &text) {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (hasFailed.load())
+      return;
+    message = text;
+    hasFailed.store(true);
+    changed.notify_all();
+  }
+  sendAll(Abort, text, -1);
+}
+
+std::string Processes::error() {
+  std::lock_guard<std::mutex> lock(mutex);
+  return message;
+}
+
+void Processes::watch(Events newEvents) {
+  std::unique_lock<std::mutex> lock(mutex);
+  events = std::move(newEvents);
+  if (!hasFailed.load() || !events.failed)
+    return;
+  auto handler = events.failed;
+  std::string text = message;
+  lock.unlock();
+  handler(text);
+}
+
+void Processes::unwatch() {
+  report();
+  std::lock_guard<std::mutex> handled(handling);
+  std::lock_guard<std::mutex> lock(mutex);
+  events = Events();
+}
+
+//===----------------------------------------------------------------------===//
+// Data
+//===----------------------------------------------------------------------===//
+
+std::string Processes::receive(int64_t process) {
+  Line &line = *lines[process];
+  std::unique_lock<std::mutex> lock(mutex);
+  changed.wait(lock, [&] { return hasFailed.load() || !line.data.empty(); });
+  if (line.data.empty())
+    throw Error(message);
+  std::string result = std::move(line.data.front());
+  line.data.pop_front();
+  return result;
+}
+
+void Processes::sendToFirst(const std::string &data) { send(0, Data, data); }
+
+void Processes::broadcast(std::string &data) {
+  if (index() == 0)
+    sendAll(Data, data, -1);
+  else
+    data = receive(0);
+}
+
+std::vector<std::string> Processes::gather(const std::string &mine) {
+  if (index() > 0) {
+    send(0, Data, mine);
+    return {};
+  }
+  std::vector<std::string> result = {mine};
+  for (int64_t process = 1; process < count(); ++process)
+    result.push_back(receive(process));
+  return result;
+}
+
+void Processes::finish() {
+  // All say that they are done, then hear that all are.
+  std::string done;
+  gather(done);
+  broadcast(done);
+  sendAll(Bye, "", -1);
+  std::unique_lock<std::mutex> lock(mutex);
+  changed.wait(lock, [&] {
+    bool all = true;
+    for (const auto &line : lines)
+      all &= !line || line->bye;
+    return all || hasFailed.load();
+  });
+}

@@ -1,0 +1,115 @@
+# Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs as several processes: results, merged reports, and errors that end them all."""
+import json
+import os
+import pathlib
+import subprocess
+import time
+
+import numpy as np
+import pytest
+import tsp
+
+from Integration import harness
+
+BIN = pathlib.Path(os.environ.get("TSP_BIN", pathlib.Path(__file__).resolve().parents[2] / "build" / "bin"))
+MODEL = BIN / "tsp-process-model"
+MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-q"]
+X = np.arange(30, dtype=np.float32).reshape(10, 3)
+ALL_REDUCE = "all_reduce of f32 [1][1][4 bytes] sum, number 0 of axis 't'"
+
+
+@pytest.fixture
+def x_file(tmp_path):
+    path = tmp_path / "x.npz"
+    np.savez(path, x=X)
+    return path
+
+
+def mpirun(processes, command, fault="", **kwargs):
+    return subprocess.run([*MPIRUN, "-n", str(processes), *map(str, command)], capture_output=True, text=True, timeout=60,
+                          env={**os.environ, "TSP_TEST_FAULT": fault}, **kwargs)
+
+
+def check_results(path):
+    results = np.load(path)
+    assert results["total"] == X.sum()
+    np.testing.assert_array_equal(results["y"], X + X.sum())
+    np.testing.assert_array_equal(results["whole"], X[::-1])
+
+
+def test_mpirun_results_stats_and_trace(x_file, tmp_path):
+    run = mpirun(4, [MODEL, f"--args={x_file}", f"--out={tmp_path}/out.npz", f"--stats={tmp_path}/stats.json",
+                     f"--trace={tmp_path}/trace.json", "--threads=1", "--repeat=3"])
+    assert run.returncode == 0, run.stderr
+    check_results(tmp_path / "out.npz")
+    ranks = json.loads((tmp_path / "stats.json").read_text())["ranks"]
+    assert [rank["rank"] for rank in ranks] == [0, 1, 2, 3]
+    for rank in ranks:
+        assert len(rank["run_seconds"]) == 3
+        received = {entry["collective"]: entry["bytes_received"] for entry in rank["collectives"]}
+        assert received == {"all_gather": (10 - min(3, 10 - 3 * rank["rank"])) * 12, "all_reduce": 6}
+    trace = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    assert {event["pid"] for event in trace} == {0, 1, 2, 3}
+    assert sum(event["name"] == "all_gather" for event in trace) == 12
+
+
+def test_a_compiled_block_gives_the_same_bits(exported, executable, tmp_path):
+    program = exported("llama_block")
+    block = executable(program, "t=4", "tsp")
+    expected = harness.run(program, block, "--threads=1")
+    run = mpirun(4, [block, f"--args={program.parameters}", f"--args={program.inputs}", f"--out={tmp_path}/out.safetensors",
+                     f"--stats={tmp_path}/stats.json", "--threads=1"])
+    assert run.returncode == 0, run.stderr
+    found = list(tsp.load_tensors(tmp_path / "out.safetensors").values())
+    assert [value.tobytes() for value in found] == [value.tobytes() for value in expected.results]
+    ranks = json.loads((tmp_path / "stats.json").read_text())["ranks"]
+    assert [rank["collectives"] for rank in ranks] == [rank["collectives"] for rank in expected.stats["ranks"]]
+
+
+@pytest.mark.parametrize("fault, message", [
+    ("killed", f"rank 2 ended without a word (killed?); it had started no transfer; rank # waits in {ALL_REDUCE}"),
+    ("stuck", f"rank 1 is late: for #.# s it has not joined {ALL_REDUCE}, in which rank # waits for it; it computes"),
+    ("ends", f"rank 1 has ended the program but has not joined {ALL_REDUCE}, in which rank # waits for it"),
+    ("fails", "rank 3: no such token"),
+    ("swapped", "ranks # and # disagree on transfer number 0 of axis 't': rank # does all_"),
+])
+def test_a_fault_of_one_rank_ends_all(x_file, fault, message):
+    begin = time.monotonic()
+    run = mpirun(4, [MODEL, f"--args={x_file}", "--threads=1", "--watchdog=2"], fault)
+    assert run.returncode != 0
+    assert time.monotonic() - begin < 20
+    digits = str.maketrans("0123456789", "#" * 10)
+    wanted = "error: " + message.translate(digits)
+    lines = [line.translate(digits) for line in run.stderr.splitlines()]
+    assert any(line.startswith(wanted) for line in lines), run.stderr
+    if fault == "killed":
+        assert "rank 2 ended" in run.stderr
+
+
+def test_a_wrong_shape_on_one_rank_ends_all(x_file, tmp_path):
+    np.savez(tmp_path / "short.npz", x=X[:9])
+    script = f'file={x_file}; [ $OMPI_COMM_WORLD_RANK = 2 ] && file={tmp_path}/short.npz; exec {MODEL} --args=$file --threads=1'
+    begin = time.monotonic()
+    run = mpirun(4, ["sh", "-c", script])
+    assert run.returncode != 0
+    assert time.monotonic() - begin < 20
+    errors = [line for line in run.stderr.splitlines() if line.startswith("error: ")]
+    assert errors and all(error.startswith("error: rank 2: argument 'x': expected 10x3xf32, found 9x3xfloat32 in") for error in errors), run.stderr
+
+
+def test_processes_must_divide_the_ranks(x_file):
+    run = mpirun(3, [MODEL, f"--args={x_file}"])
+    assert run.returncode != 0
+    assert "mpirun started 3 processes for a model of 4 ranks; their number must divide the ranks'" in run.stderr
+
+
+def test_torchrun_has_no_mpi(x_file):
+    """Two processes meet at MASTER_ADDR:MASTER_PORT; the host target then asks for MPI."""
+    common = {**os.environ, "WORLD_SIZE": "4", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29611"}
+    started = [subprocess.Popen([MODEL, f"--args={x_file}"], stderr=subprocess.PIPE, text=True,
+                                env={**common, "RANK": str(rank), "LOCAL_RANK": str(rank)}) for rank in range(4)]
+    texts = [process.communicate(timeout=30)[1] for process in started]
+    assert all(process.returncode == 1 for process in started)
+    assert any("torchrun started 4 processes, but MPI knows of 1" in text for text in texts), texts
