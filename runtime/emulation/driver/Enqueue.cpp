@@ -1,0 +1,43 @@
+//===- Enqueue.cpp - what other emulated libraries put on streams ---------===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "driver/Enqueue.h"
+
+#include "driver/Memory.h"
+#include "driver/Stream.h"
+
+using namespace tsp::emulation;
+
+CUresult tspEmulationEnqueue(const CUstream *streams, size_t count,
+                             const TspEmulationWork *work) {
+  std::vector<CUstream> found(count);
+  for (size_t i = 0; i < count; ++i)
+    if (CUresult error = findStream(streams[i], found[i]))
+      return error;
+  std::shared_ptr<void> data(work->data, work->release);
+  StreamWork streamWork;
+  streamWork.type = CU_GRAPH_NODE_TYPE_KERNEL;
+  streamWork.work = [data, start = work->start](const TaskRef &task) {
+    start(data.get(), new TaskRef(task));
+    return unfinished;
+  };
+  return enqueue(found, std::move(streamWork));
+}
+
+void tspEmulationFinish(void *token, CUresult error) {
+  std::unique_ptr<TaskRef> task(static_cast<TaskRef *>(token));
+  Scheduler::get().finish(*task, error);
+}
+
+bool tspEmulationIsReachable(CUcontext context, const void *pointer,
+                             size_t bytes, char *why, size_t size) {
+  std::string reason;
+  if (Memory::get().isReachable(context, uintptr_t(pointer), bytes, reason))
+    return true;
+  snprintf(why, size, "%s", reason.c_str());
+  return false;
+}

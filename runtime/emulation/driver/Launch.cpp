@@ -1,0 +1,200 @@
+//===- Launch.cpp - running kernels ---------------------------------------===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "driver/Launch.h"
+
+#include "driver/Memory.h"
+#include "driver/Module.h"
+#include "driver/Options.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace tsp::emulation;
+
+namespace {
+/// What a launch keeps of its parameters: bytes as the kernel reads them, and
+/// where each one is.
+struct Arguments {
+  std::vector<char> bytes;
+  std::vector<void *> pointers;
+};
+} // namespace
+
+/// Packs parameters given one by one or as a block; null if neither fits.
+static std::shared_ptr<Arguments>
+packArguments(const Kernel &kernel, void **parameters, void **extra) {
+  auto packed = std::make_shared<Arguments>();
+  packed->bytes.resize(std::max<size_t>(1, kernel.parameterBytes));
+  char *bytes = packed->bytes.data();
+  if (extra) {
+    const void *block = nullptr;
+    size_t size = 0;
+    for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
+      if (extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER)
+        block = extra[1];
+      else if (extra[0] == CU_LAUNCH_PARAM_BUFFER_SIZE)
+        size = *static_cast<size_t *>(extra[1]);
+      else
+        return nullptr;
+    }
+    if (parameters || !block || size < kernel.parameterBytes)
+      return nullptr;
+    memcpy(bytes, block, kernel.parameterBytes);
+  } else if (!parameters && !kernel.parameters.empty()) {
+    return nullptr;
+  }
+  for (size_t i = 0; i < kernel.parameters.size(); ++i) {
+    const Parameter &one = kernel.parameters[i];
+    if (!extra)
+      memcpy(bytes + one.offset, parameters[i], one.size);
+    packed->pointers.push_back(bytes + one.offset);
+  }
+  return packed;
+}
+
+static CUresult checkLimits(const CUfunc_st &function,
+                            const CUDA_KERNEL_NODE_PARAMS &p) {
+  const Kernel &kernel = *function.kernel;
+  uint64_t threads = uint64_t(p.blockDimX) * p.blockDimY * p.blockDimZ;
+  bool empty = !threads || !p.gridDimX || !p.gridDimY || !p.gridDimZ;
+  bool large = p.gridDimX > INT32_MAX || p.gridDimY > 65535 ||
+               p.gridDimZ > 65535 || p.blockDimX > 1024 ||
+               p.blockDimY > 1024 || p.blockDimZ > 64 || threads > 1024;
+  if (empty || large)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (p.sharedMemBytes > unsigned(function.maxDynamicShared)) {
+    report("kernel '" + kernel.name + "' is launched with " +
+           std::to_string(p.sharedMemBytes) +
+           " bytes of dynamic shared memory, but may have " +
+           std::to_string(function.maxDynamicShared) +
+           " (CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)");
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  const auto &most = kernel.maxThreads;
+  if (!most[0])
+    return CUDA_SUCCESS;
+  if (kernel.exactThreads && (p.blockDimX != most[0] || p.blockDimY != most[1] ||
+                              p.blockDimZ != most[2]))
+    return CUDA_ERROR_INVALID_VALUE;
+  return threads > uint64_t(most[0]) * most[1] * most[2]
+             ? CUDA_ERROR_INVALID_VALUE
+             : CUDA_SUCCESS;
+}
+
+/// The error that a device gives for a fault.
+static CUresult errorOf(const std::string &fault) {
+  if (fault.find("misaligned") != std::string::npos)
+    return CUDA_ERROR_MISALIGNED_ADDRESS;
+  if (fault.find("bounds") != std::string::npos)
+    return CUDA_ERROR_ILLEGAL_ADDRESS;
+  return CUDA_ERROR_LAUNCH_FAILED;
+}
+
+CUresult tsp::emulation::makeLaunch(CUcontext context,
+                                    const CUDA_KERNEL_NODE_PARAMS &params,
+                                    StreamWork &work) {
+  CUfunction function;
+  CUresult error =
+      params.func ? findFunction(params.func, function)
+                  : functionOf(params.kern, context, function);
+  if (error)
+    return error;
+  if (function->module->context != context)
+    return CUDA_ERROR_INVALID_CONTEXT;
+  if (CUresult error = checkLimits(*function, params))
+    return error;
+  const Kernel &kernel = *function->kernel;
+  auto packed = packArguments(kernel, params.kernelParams, params.extra);
+  if (!packed)
+    return CUDA_ERROR_INVALID_VALUE;
+
+  Launch launch;
+  launch.kernel = &kernel;
+  launch.grid = {params.gridDimX, params.gridDimY, params.gridDimZ};
+  launch.block = {params.blockDimX, params.blockDimY, params.blockDimZ};
+  launch.dynamicSharedBytes = params.sharedMemBytes;
+  launch.seed = options().seed;
+  launch.memory = [context](uint64_t address) -> Range {
+    Allocation range;
+    if (!Memory::get().find(address, range) ||
+        (range.onDevice() && range.device != context->device &&
+         !hasPeerAccess(context, range.context)))
+      return {};
+    return {range.begin, range.begin + range.size};
+  };
+
+  work.type = CU_GRAPH_NODE_TYPE_KERNEL;
+  // The node's work keeps what these pointers point to.
+  work.params.kernel = params;
+  work.params.kernel->kernelParams = packed->pointers.data();
+  work.params.kernel->extra = nullptr;
+  Module *code = function->module->code.get();
+  work.work = [=](const TaskRef &) mutable {
+    launch.parameters = packed->bytes.data();
+    Counters counters;
+    std::string fault;
+    if (code->run(launch, counters, fault))
+      return CUDA_SUCCESS;
+    report("device " + std::to_string(context->device) + ": kernel '" +
+           launch.kernel->name + "' failed: " + fault);
+    return errorOf(fault);
+  };
+  return CUDA_SUCCESS;
+}
+
+static CUresult launch(CUstream handle, const CUDA_KERNEL_NODE_PARAMS &params) {
+  CUstream stream;
+  if (CUresult error = findStream(handle, stream))
+    return error;
+  if (!params.func)
+    return CUDA_ERROR_INVALID_HANDLE;
+  StreamWork work;
+  if (CUresult error = makeLaunch(stream->context, params, work))
+    return error;
+  return enqueue(stream, std::move(work));
+}
+
+CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned gridX,
+                                unsigned gridY, unsigned gridZ, unsigned blockX,
+                                unsigned blockY, unsigned blockZ,
+                                unsigned sharedBytes, CUstream stream,
+                                void **parameters, void **extra) {
+  CUDA_KERNEL_NODE_PARAMS params = {
+      function, gridX,  gridY,       gridZ,      blockX, blockY,
+      blockZ,   sharedBytes, parameters, extra,  nullptr, nullptr};
+  return launch(stream, params);
+}
+
+CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig *config,
+                                  CUfunction function, void **parameters,
+                                  void **extra) {
+  if (!config || (config->numAttrs && !config->attrs))
+    return CUDA_ERROR_INVALID_VALUE;
+  for (unsigned i = 0; i < config->numAttrs; ++i) {
+    const CUlaunchAttribute &attribute = config->attrs[i];
+    switch (attribute.id) {
+    case CU_LAUNCH_ATTRIBUTE_IGNORE:
+    // Hints that change no result.
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+      continue;
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+      if (attribute.value.clusterDim.x == 1 &&
+          attribute.value.clusterDim.y == 1 && attribute.value.clusterDim.z == 1)
+        continue;
+      return notSupported("cuLaunchKernelEx with clusters of blocks");
+    default:
+      return notSupported("cuLaunchKernelEx with attribute " +
+                          std::to_string(attribute.id));
+    }
+  }
+  return cuLaunchKernel(function, config->gridDimX, config->gridDimY,
+                        config->gridDimZ, config->blockDimX, config->blockDimY,
+                        config->blockDimZ, config->sharedMemBytes,
+                        config->hStream, parameters, extra);
+}

@@ -1,0 +1,160 @@
+//===- Memory.cpp - memory that devices can reach -------------------------===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "driver/Memory.h"
+
+#include "driver/Context.h"
+#include "driver/Options.h"
+
+#include <cstring>
+#include <mutex>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <vector>
+
+using namespace tsp::emulation;
+
+constexpr size_t largestPoisoned = size_t(1) << 30;
+
+Memory &Memory::get() {
+  static Memory *memory = new Memory;
+  return *memory;
+}
+
+static size_t pageSize() {
+  static const size_t size = size_t(sysconf(_SC_PAGESIZE));
+  return size;
+}
+
+/// Bytes of whole pages, and one page without access.
+static size_t mappedSize(size_t size) {
+  return (size + pageSize() - 1) / pageSize() * pageSize() + pageSize();
+}
+
+CUresult Memory::allocate(size_t size, Allocation::Kind kind, CUcontext context,
+                          unsigned flags, void **result) {
+  if (!result || size == 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  int device = context->device;
+  bool onDevice = kind == Allocation::Kind::Device;
+  std::unique_lock<std::shared_mutex> lock(mutex);
+  if (onDevice && used[device] + int64_t(size) > options().memoryBytes)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  void *base = mmap(nullptr, mappedSize(size), PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (base == MAP_FAILED)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  mprotect(static_cast<char *>(base) + mappedSize(size) - pageSize(),
+           pageSize(), PROT_NONE);
+  if (size <= largestPoisoned)
+    memset(base, 0xFF, size);
+  Allocation range{reinterpret_cast<uintptr_t>(base), size, kind, context,
+                   device, flags, nextId++};
+  ranges[range.begin] = range;
+  if (onDevice)
+    used[device] += int64_t(size);
+  *result = base;
+  return CUDA_SUCCESS;
+}
+
+void Memory::freeLocked(std::map<uintptr_t, Allocation>::iterator found) {
+  const Allocation &range = found->second;
+  if (range.kind == Allocation::Kind::Device)
+    used[range.device] -= int64_t(range.size);
+  if (range.kind == Allocation::Kind::Device ||
+      range.kind == Allocation::Kind::PinnedHost)
+    munmap(reinterpret_cast<void *>(range.begin), mappedSize(range.size));
+  ranges.erase(found);
+}
+
+CUresult Memory::free(uintptr_t begin, bool onDevice) {
+  std::unique_lock<std::shared_mutex> lock(mutex);
+  auto found = ranges.find(begin);
+  auto kind =
+      onDevice ? Allocation::Kind::Device : Allocation::Kind::PinnedHost;
+  if (found == ranges.end() || found->second.kind != kind)
+    return CUDA_ERROR_INVALID_VALUE;
+  freeLocked(found);
+  return CUDA_SUCCESS;
+}
+
+CUresult Memory::add(const Allocation &allocation) {
+  std::unique_lock<std::shared_mutex> lock(mutex);
+  auto next = ranges.lower_bound(allocation.begin);
+  bool overlaps = next != ranges.end() &&
+                  next->first < allocation.begin + allocation.size;
+  if (overlaps || findLocked(allocation.begin))
+    return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+  Allocation &range = ranges[allocation.begin] = allocation;
+  range.id = nextId++;
+  return CUDA_SUCCESS;
+}
+
+CUresult Memory::remove(uintptr_t begin, Allocation::Kind kind) {
+  std::unique_lock<std::shared_mutex> lock(mutex);
+  auto found = ranges.find(begin);
+  if (found == ranges.end() || found->second.kind != kind)
+    return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+  freeLocked(found);
+  return CUDA_SUCCESS;
+}
+
+const Allocation *Memory::findLocked(uintptr_t address) const {
+  auto next = ranges.upper_bound(address);
+  if (next == ranges.begin())
+    return nullptr;
+  const Allocation &range = std::prev(next)->second;
+  return address < range.begin + range.size ? &range : nullptr;
+}
+
+bool Memory::find(uintptr_t address, Allocation &result) const {
+  std::shared_lock<std::shared_mutex> lock(mutex);
+  const Allocation *range = findLocked(address);
+  if (range)
+    result = *range;
+  return range != nullptr;
+}
+
+bool Memory::isReachable(CUcontext context, uintptr_t address, size_t bytes,
+                         std::string &why) const {
+  char text[32];
+  snprintf(text, sizeof(text), "0x%zx", size_t(address));
+  Allocation range;
+  if (!find(address, range)) {
+    why = std::string(text) + " is in no allocation";
+    return false;
+  }
+  if (bytes > range.size - (address - range.begin)) {
+    why = std::to_string(bytes) + " bytes at " + text + " end " +
+          std::to_string(address - range.begin + bytes - range.size) +
+          " bytes past an allocation of " + std::to_string(range.size);
+    return false;
+  }
+  if (range.onDevice() && range.device != context->device &&
+      !hasPeerAccess(context, range.context)) {
+    why = std::string(text) + " is memory of device " +
+          std::to_string(range.device) + ", to which device " +
+          std::to_string(context->device) + " has no access";
+    return false;
+  }
+  return true;
+}
+
+int64_t Memory::usedBytes(int device) const {
+  std::shared_lock<std::shared_mutex> lock(mutex);
+  auto found = used.find(device);
+  return found == used.end() ? 0 : found->second;
+}
+
+void Memory::freeAll(CUcontext context) {
+  std::unique_lock<std::shared_mutex> lock(mutex);
+  for (auto range = ranges.begin(); range != ranges.end();) {
+    auto here = range++;
+    if (here->second.context == context)
+      freeLocked(here);
+  }
+}

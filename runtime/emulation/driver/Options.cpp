@@ -1,0 +1,59 @@
+//===- Options.cpp - what the emulated machine is -------------------------===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "driver/Options.h"
+
+#include <cctype>
+#include <cstdlib>
+#include <thread>
+
+using namespace tsp::emulation;
+
+/// Reads a number in [low, high] into `value` if the variable is set.
+template <typename T>
+static void read(const char *name, T &value, double low, double high,
+                 double scale, std::string &error) {
+  const char *text = getenv(name);
+  if (!text || !*text)
+    return;
+  char *end = nullptr;
+  double number = strtod(text, &end);
+  if (*end || !(number >= low && number <= high)) {
+    error += std::string(name) + "=" + text + ": expected a number from " +
+             std::to_string(low) + " to " + std::to_string(high) + "; ";
+    return;
+  }
+  value = T(number * scale);
+}
+
+static Options readOptions() {
+  Options result;
+  result.threads = std::max(2u, std::thread::hardware_concurrency());
+  read("TSP_EMULATED_DEVICES", result.devices, 0, 64, 1, result.error);
+  read("TSP_EMULATED_MULTIPROCESSORS", result.multiprocessors, 1, 1024, 1,
+       result.error);
+  read("TSP_EMULATED_MEMORY", result.memoryBytes, 0.001, 65536,
+       double(1 << 30), result.error);
+  read("TSP_EMULATION_SEED", result.seed, 0, 4294967295.0, 1, result.error);
+  read("TSP_EMULATION_THREADS", result.threads, 1, 1024, 1, result.error);
+  read("TSP_EMULATION_VERBOSE", result.verbose, 0, 1, 1, result.error);
+  if (const char *text = getenv("TSP_EMULATED_CAPABILITY")) {
+    char *end = nullptr;
+    result.capabilityMajor = int(strtol(text, &end, 10));
+    bool dotted = *end == '.' && isdigit(end[1]) && !end[2];
+    result.capabilityMinor = dotted ? end[1] - '0' : 0;
+    if (!dotted || result.capabilityMajor < 5 || result.capabilityMajor > 20)
+      result.error += std::string("TSP_EMULATED_CAPABILITY=") + text +
+                      ": expected a compute capability such as 8.0; ";
+  }
+  return result;
+}
+
+const Options &tsp::emulation::options() {
+  static const Options result = readOptions();
+  return result;
+}

@@ -1,0 +1,38 @@
+//===- Options.h - what the emulated machine is -----------------*- C++ -*-===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TSP_EMULATION_DRIVER_OPTIONS_H
+#define TSP_EMULATION_DRIVER_OPTIONS_H
+
+#include <cstdint>
+#include <string>
+
+namespace tsp::emulation {
+
+/// The emulated machine, from environment variables that docs/Emulation.md
+/// lists.
+struct Options {
+  int devices = 8;
+  int capabilityMajor = 8;
+  int capabilityMinor = 0;
+  int multiprocessors = 108;
+  int64_t memoryBytes = int64_t(80) << 30;
+  /// Work is taken in the order of its submission under seed 0; any other seed
+  /// shuffles the order and holds some work back.
+  uint64_t seed = 0;
+  int threads = 2;
+  bool verbose = false;
+  /// Why the environment could not be understood; empty if it could.
+  std::string error;
+};
+
+/// Read once, at the first call.
+const Options &options();
+
+} // namespace tsp::emulation
+
+#endif // TSP_EMULATION_DRIVER_OPTIONS_H

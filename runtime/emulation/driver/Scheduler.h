@@ -1,0 +1,88 @@
+//===- Scheduler.h - order in which work of the devices runs ----*- C++ -*-===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TSP_EMULATION_DRIVER_SCHEDULER_H
+#define TSP_EMULATION_DRIVER_SCHEDULER_H
+
+#include <condition_variable>
+#include <cstdint>
+#include <cuda.h>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <vector>
+
+namespace tsp::emulation {
+
+class Task;
+using TaskRef = std::shared_ptr<Task>;
+
+/// What a task does. It returns an error of the device, or `unfinished` when
+/// somebody will call Scheduler::finish later.
+using Work = std::function<CUresult(const TaskRef &)>;
+constexpr CUresult unfinished = CUresult(-1);
+
+/// One piece of work on a device: a launch, a copy, the record of an event.
+/// It starts when all tasks it was made after have finished.
+class Task {
+public:
+  CUcontext context() const { return owner; }
+  int64_t finishedAtNs() const { return finishedAt; }
+
+private:
+  friend class Scheduler;
+
+  Work work;
+  CUcontext owner = nullptr;
+  std::vector<TaskRef> successors;
+  size_t missing = 0;
+  /// Nanoseconds that it is held back once it is ready, and until when that is.
+  int64_t hold = 0, notBefore = 0;
+  int64_t finishedAt = 0;
+  bool done = false;
+};
+
+/// Runs tasks on the threads of the emulated machine. Under a seed it takes
+/// ready tasks in a random order and holds some of them back for up to a few
+/// milliseconds, so that work which lacks a dependency overtakes what it should
+/// have waited for.
+class Scheduler {
+public:
+  /// The one of this process; never destroyed, since its threads may outlive
+  /// main().
+  static Scheduler &get();
+
+  /// `after` may hold null references.
+  TaskRef submit(CUcontext context, Work work, const std::vector<TaskRef> &after);
+
+  /// Ends a task whose work was `unfinished`.
+  void finish(const TaskRef &task, CUresult error);
+
+  /// Blocks until the task has finished; null is finished.
+  void wait(const TaskRef &task);
+  bool isDone(const TaskRef &task);
+
+private:
+  void start();
+  void work();
+  void makeReady(TaskRef task);
+  TaskRef take(std::unique_lock<std::mutex> &lock);
+
+  std::mutex mutex;
+  std::condition_variable readyChanged, finished;
+  std::vector<TaskRef> ready;
+  std::mt19937_64 random;
+  bool started = false;
+};
+
+/// Nanoseconds of the clock that events are stamped with.
+int64_t nowNs();
+
+} // namespace tsp::emulation
+
+#endif // TSP_EMULATION_DRIVER_SCHEDULER_H
