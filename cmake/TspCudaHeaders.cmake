@@ -71,3 +71,12 @@ function(tsp_make_driver_tables header directory)
     tspUnsupportedDriverCall "${directory}/Unsupported.cpp")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${header}")
 endfunction()
+
+# Unsupported.cpp of NCCL.
+function(tsp_make_nccl_table header directory)
+  tsp_preprocess("${header}" text "-I${TSP_CUDART_INCLUDE}")
+  tsp_make_unsupported("${text}" "ncclResult_t +nccl[A-Z][A-Za-z0-9_]+"
+    "int tspUnsupportedNcclCall(const char *name);"
+    tspUnsupportedNcclCall "${directory}/Unsupported.cpp")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${header}")
+endfunction()

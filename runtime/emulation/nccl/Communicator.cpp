@@ -1,0 +1,324 @@
+//===- Communicator.cpp - one rank of a communicator ----------------------===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "nccl/Communicator.h"
+
+#include "driver/Enqueue.h"
+#include "nccl/Link.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <unistd.h>
+
+using namespace tsp::emulation;
+
+static thread_local std::string threadError;
+
+std::string tsp::emulation::lastErrorOfThread() { return threadError; }
+
+void tsp::emulation::report(const std::string &text) {
+  std::string line = "nccl emulation: " + text + "\n";
+  if (write(STDERR_FILENO, line.data(), line.size()) < 0)
+    perror("nccl emulation: cannot write to stderr");
+}
+
+ncclResult_t tsp::emulation::fail(ncclComm_t comm, ncclResult_t code,
+                                  const std::string &why) {
+  threadError = why;
+  if (comm) {
+    std::lock_guard<std::mutex> lock(comm->mutex);
+    comm->lastError = why;
+  }
+  return code;
+}
+
+/// Takes over what any rank has found wrong, and prints it once.
+static void noteFailure(ncclComm_t comm) {
+  std::string why;
+  ncclResult_t code = comm->segment->failure(why);
+  ncclResult_t now = comm->state;
+  if (!code || (now != ncclSuccess && now != ncclInProgress))
+    return;
+  fail(comm, code, why);
+  comm->state = code;
+  report("rank " + std::to_string(comm->rank) + " of " +
+         std::to_string(comm->ranks) + ": " + why);
+}
+
+ncclResult_t tsp::emulation::asyncError(ncclComm_t comm) {
+  // A rank without calls on the way also learns that another has failed.
+  if (comm->state == ncclSuccess)
+    noteFailure(comm);
+  return comm->state;
+}
+
+static void runJobs(ncclComm_t comm) {
+  std::unique_lock<std::mutex> lock(comm->mutex);
+  while (true) {
+    comm->changed.wait(lock, [&] { return comm->stops || !comm->jobs.empty(); });
+    if (comm->jobs.empty())
+      return;
+    std::function<void()> job = std::move(comm->jobs.front());
+    comm->jobs.pop_front();
+    comm->isBusy = true;
+    lock.unlock();
+    job();
+    job = nullptr;
+    lock.lock();
+    comm->isBusy = false;
+    comm->changed.notify_all();
+  }
+}
+
+static void addJob(ncclComm_t comm, std::function<void()> job) {
+  std::lock_guard<std::mutex> lock(comm->mutex);
+  comm->jobs.push_back(std::move(job));
+  comm->changed.notify_all();
+}
+
+/// Waits on a condition that other ranks bring about. False with a reason after
+/// a failure, an abort, or too long.
+static bool waitForRanks(ncclComm_t comm, const std::string &what,
+                         const std::function<bool()> &condition) {
+  Segment &segment = *comm->segment;
+  int64_t start = monotonicNs();
+  while (true) {
+    uint32_t ticket = segment.member(comm->rank).bell;
+    std::string why;
+    if (segment.failure(why) || comm->isAborted)
+      return false;
+    if (condition())
+      return true;
+    segment.sleep(comm->rank, ticket, 20000000);
+    for (int peer = 0; peer < comm->ranks; ++peer)
+      if (std::string gone = segment.whyGone(peer); !gone.empty())
+        segment.fail(ncclRemoteError, gone + ": rank " +
+                                          std::to_string(comm->rank) +
+                                          " waits in " + what);
+    if (double(monotonicNs() - start) > timeoutSeconds() * 1e9)
+      segment.fail(ncclRemoteError,
+                   what + ": not all of " + std::to_string(comm->ranks) +
+                       " ranks came within " +
+                       std::to_string(int(timeoutSeconds())) + " s");
+  }
+}
+
+/// Joins the others; on the communicator's thread.
+static ncclResult_t joinRanks(ncclComm_t comm, const std::string &name,
+                              const std::string &what) {
+  std::string why;
+  comm->segment.reset(Segment::open(name, comm->rank, comm->ranks, why));
+  if (!comm->segment)
+    return fail(comm, ncclInvalidArgument, why);
+  bool all = waitForRanks(comm, what, [&] {
+    return comm->segment->joined() == comm->ranks;
+  });
+  // All have it, or nobody will: the name is needed no more.
+  comm->segment->removeName();
+  if (!all) {
+    noteFailure(comm);
+    return comm->isAborted ? ncclInternalError : comm->state.load();
+  }
+  comm->exchange = std::make_unique<Exchange>(*comm->segment, comm->rank,
+                                              comm->device);
+  return ncclSuccess;
+}
+
+/// A rank on the current context, whose thread runs nothing yet.
+static ncclResult_t make(ncclComm_t *result, bool isBlocking) {
+  CUcontext context = nullptr;
+  CUdevice device;
+  if (linkError())
+    return fail(nullptr, ncclInvalidArgument, linkError());
+  if (cuCtxGetCurrent(&context) || !context || cuCtxGetDevice(&device))
+    return fail(nullptr, ncclUnhandledCudaError,
+                "no context of a device is current");
+  auto comm = std::make_unique<ncclComm>();
+  comm->device = device;
+  comm->context = context;
+  comm->isBlocking = isBlocking;
+  if (cuStreamCreate(&comm->order, CU_STREAM_NON_BLOCKING))
+    return fail(nullptr, ncclUnhandledCudaError, "no stream can be made");
+  comm->thread = std::thread(runJobs, comm.get());
+  *result = comm.release();
+  return ncclSuccess;
+}
+
+ncclResult_t tsp::emulation::startCommunicator(ncclComm_t *result,
+                                               const std::string &name,
+                                               int rank, int ranks,
+                                               bool isBlocking) {
+  if (ncclResult_t error = make(result, isBlocking))
+    return error;
+  ncclComm_t comm = *result;
+  comm->rank = rank;
+  comm->ranks = ranks;
+  addJob(comm, [comm, name] {
+    comm->state = joinRanks(comm, name, "ncclCommInitRank");
+  });
+  return ncclSuccess;
+}
+
+/// Tells the ranks of `parent` this rank's color and key and learns its place
+/// among those of its color.
+static bool findPlace(ncclComm_t parent, uint64_t number, int color, int key,
+                      int &rank, int &ranks) {
+  Segment &segment = *parent->segment;
+  Member::Split &own = segment.member(parent->rank).splits[number % 2];
+  own.color = color;
+  own.key = key;
+  own.number = number;
+  segment.ringAll();
+  auto splitOf = [&](int peer) -> Member::Split & {
+    return segment.member(peer).splits[number % 2];
+  };
+  bool all = waitForRanks(parent, "ncclCommSplit", [&] {
+    for (int peer = 0; peer < parent->ranks; ++peer)
+      if (splitOf(peer).number < number)
+        return false;
+    return true;
+  });
+  rank = ranks = 0;
+  for (int peer = 0; peer < parent->ranks; ++peer) {
+    Member::Split &split = splitOf(peer);
+    if (split.color != color)
+      continue;
+    ++ranks;
+    // Equal keys keep the order of the parent.
+    rank += std::make_pair(split.key, peer) < std::make_pair(key, parent->rank);
+  }
+  return all;
+}
+
+ncclResult_t tsp::emulation::startSplit(ncclComm_t parent, int color, int key,
+                                        bool isBlocking, ncclComm_t *result) {
+  uint64_t number = ++parent->splits;
+  ncclComm_t comm = nullptr;
+  if (color != NCCL_SPLIT_NOCOLOR) {
+    if (ncclResult_t error = make(&comm, isBlocking))
+      return error;
+  }
+  *result = comm;
+  // Who takes no part in the new one still answers the others.
+  addJob(comm ? comm : parent, [=] {
+    int rank, ranks;
+    bool all = findPlace(parent, number, color, key, rank, ranks);
+    if (!all)
+      noteFailure(parent);
+    if (!comm)
+      return;
+    comm->rank = rank;
+    comm->ranks = ranks;
+    if (!all) {
+      std::string why;
+      ncclResult_t code = parent->segment->failure(why);
+      comm->state = fail(comm, code ? code : ncclInternalError, why);
+      return;
+    }
+    std::string name = parent->segment->name() + "-" + std::to_string(number) +
+                       "." + std::to_string(color);
+    comm->state = joinRanks(comm, name, "ncclCommSplit");
+  });
+  return ncclSuccess;
+}
+
+ncclResult_t tsp::emulation::join(ncclComm_t comm) {
+  std::unique_lock<std::mutex> lock(comm->mutex);
+  comm->changed.wait(lock, [&] {
+    return comm->state != ncclInProgress && comm->jobs.empty() && !comm->isBusy;
+  });
+  if (comm->state)
+    threadError = comm->lastError;
+  return comm->state;
+}
+
+namespace {
+/// Operations on streams. A graph runs them several times.
+struct Batch {
+  ncclComm_t comm;
+  std::vector<Operation> operations;
+};
+} // namespace
+
+/// Runs a batch; on the communicator's thread. After a failure the work on the
+/// stream stays unfinished for a while, as NCCL's kernels do, so that the
+/// program can find the failure and abort. One that waits for the stream
+/// instead gets a fault of the device.
+static void runBatch(const Batch &batch, void *token) {
+  ncclComm_t comm = batch.comm;
+  auto isAborted = [comm] { return comm->isAborted.load(); };
+  if (comm->state == ncclSuccess &&
+      comm->exchange->run(batch.operations, isAborted))
+    return tspEmulationFinish(token, CUDA_SUCCESS);
+  noteFailure(comm);
+  constexpr int grace = 2000;
+  for (int ms = 0; ms < grace && !comm->isAborted; ++ms)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  tspEmulationFinish(token, comm->isAborted ? CUDA_SUCCESS
+                                            : CUDA_ERROR_LAUNCH_FAILED);
+}
+
+ncclResult_t
+tsp::emulation::enqueueOperations(ncclComm_t comm,
+                                  std::vector<Operation> operations,
+                                  std::vector<CUstream> streams) {
+  streams.push_back(comm->order);
+  TspEmulationWork work;
+  work.data = new Batch{comm, std::move(operations)};
+  work.release = [](void *data) { delete static_cast<Batch *>(data); };
+  work.start = [](void *data, void *token) {
+    // The job has its own copy: the stream may be done with the batch first.
+    addJob(static_cast<Batch *>(data)->comm,
+           [batch = *static_cast<Batch *>(data), token] {
+             runBatch(batch, token);
+           });
+  };
+  cuCtxPushCurrent(comm->context);
+  CUresult error =
+      tspEmulationEnqueue(streams.data(), streams.size(), &work);
+  cuCtxPopCurrent(nullptr);
+  if (!error)
+    return ncclSuccess;
+  const char *name = nullptr;
+  cuGetErrorName(error, &name);
+  return fail(comm, ncclUnhandledCudaError,
+              std::string("a stream does not take the call: ") +
+                  (name ? name : "unknown error"));
+}
+
+ncclResult_t tsp::emulation::finalize(ncclComm_t comm) {
+  // The stream that keeps order ends after all calls.
+  cuStreamSynchronize(comm->order);
+  std::unique_lock<std::mutex> lock(comm->mutex);
+  comm->changed.wait(lock, [&] { return comm->jobs.empty() && !comm->isBusy; });
+  return comm->state;
+}
+
+void tsp::emulation::destroy(ncclComm_t comm, bool aborts) {
+  if (aborts)
+    comm->isAborted = true;
+  if (comm->segment && aborts)
+    comm->segment->ring(comm->rank);
+  // Aborted calls end soon, and calls that streams come to later end at once.
+  finalize(comm);
+  {
+    std::lock_guard<std::mutex> lock(comm->mutex);
+    comm->stops = true;
+    comm->changed.notify_all();
+  }
+  comm->thread.join();
+  if (comm->segment) {
+    comm->segment->member(comm->rank).state =
+        aborts ? Member::Aborted : Member::Left;
+    comm->segment->ringAll();
+  }
+  cuCtxPushCurrent(comm->context);
+  cuStreamDestroy(comm->order);
+  cuCtxPopCurrent(nullptr);
+  delete comm;
+}
