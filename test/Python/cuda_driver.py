@@ -56,7 +56,7 @@ def driver():
     """The library, initialized."""
     global _driver
     if _driver is None:
-        _driver = ctypes.CDLL(library_path(), mode=ctypes.RTLD_GLOBAL)
+        _driver = ctypes.CDLL(library_path())
         call("cuInit", 0)
     return _driver
 

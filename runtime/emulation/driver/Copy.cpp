@@ -72,8 +72,8 @@ static StreamWork workOf(const Box &box) {
 
 /// Copies of memory that is not pinned read it before they return.
 static StreamWork workFromStaged(const Box &box) {
-  auto staged = std::make_shared<std::vector<char>>(box.width * box.height *
-                                                    box.depth);
+  auto staged =
+      std::make_shared<std::vector<char>>(box.width * box.height * box.depth);
   Box up = box;
   up.to = {reinterpret_cast<uintptr_t>(staged->data()), box.width,
            box.width * box.height};
@@ -326,8 +326,8 @@ static CUresult fill(CUdeviceptr to, size_t pitch, unsigned value,
   if (CUresult error = findStream(handle, stream))
     return error;
   StreamWork work;
-  CUDA_MEMSET_NODE_PARAMS params = {to, pitch, value, elementSize, width,
-                                    height};
+  CUDA_MEMSET_NODE_PARAMS params = {to,          pitch, value,
+                                    elementSize, width, height};
   if (CUresult error = makeMemset(stream->context, params, work))
     return error;
   return enqueue(stream, std::move(work));

@@ -30,7 +30,8 @@ struct Box {
 
 /// Work of a node of a graph. (Copies on streams also have rules for host
 /// memory that is not pinned.)
-CUresult makeCopy(CUcontext context, const CUDA_MEMCPY3D &params, StreamWork &work);
+CUresult makeCopy(CUcontext context, const CUDA_MEMCPY3D &params,
+                  StreamWork &work);
 CUresult makeMemset(CUcontext context, const CUDA_MEMSET_NODE_PARAMS &params,
                     StreamWork &work);
 

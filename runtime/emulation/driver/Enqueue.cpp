@@ -23,7 +23,7 @@ CUresult tspEmulationEnqueue(const CUstream *streams, size_t count,
   streamWork.type = CU_GRAPH_NODE_TYPE_KERNEL;
   streamWork.work = [data, start = work->start](const TaskRef &task) {
     start(data.get(), new TaskRef(task));
-    return unfinished;
+    return std::nullopt;
   };
   return enqueue(found, std::move(streamWork));
 }

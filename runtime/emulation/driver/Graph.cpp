@@ -86,8 +86,8 @@ CUresult CUDAAPI cuGraphInstantiateWithParams(
   if (!params)
     return CUDA_ERROR_INVALID_VALUE;
   CUresult error = cuGraphInstantiate(result, graph, params->flags);
-  params->result_out = error ? CUDA_GRAPH_INSTANTIATE_ERROR
-                             : CUDA_GRAPH_INSTANTIATE_SUCCESS;
+  params->result_out =
+      error ? CUDA_GRAPH_INSTANTIATE_ERROR : CUDA_GRAPH_INSTANTIATE_SUCCESS;
   params->hErrNode_out = nullptr;
   return error;
 }

@@ -59,7 +59,8 @@ struct Target {
   char variant = 0;
 
   std::string str() const {
-    return "sm_" + std::to_string(number) + (variant ? std::string(1, variant) : "");
+    return "sm_" + std::to_string(number) +
+           (variant ? std::string(1, variant) : "");
   }
 };
 } // namespace
@@ -181,8 +182,8 @@ static CUresult findInFatbin(const char *data, std::string &ptx,
     found.pop_back();
   why = "no PTX for compute capability " +
         std::to_string(options().capabilityMajor) + "." +
-        std::to_string(options().capabilityMinor) + " in the fatbin, which has" +
-        (found.empty() ? " nothing" : found);
+        std::to_string(options().capabilityMinor) +
+        " in the fatbin, which has" + (found.empty() ? " nothing" : found);
   return CUDA_ERROR_NO_BINARY_FOR_GPU;
 }
 
@@ -198,7 +199,10 @@ CUresult tsp::emulation::findPtx(const void *image, std::string &ptx,
   }
   if (magic == fatbinMagic)
     return findInFatbin(data, ptx, why);
-  if (memcmp(data, "\x7f" "ELF", 4) == 0) {
+  if (memcmp(data,
+             "\x7f"
+             "ELF",
+             4) == 0) {
     why = "the image is a cubin without PTX";
     return CUDA_ERROR_NO_BINARY_FOR_GPU;
   }

@@ -63,8 +63,8 @@ static CUresult checkLimits(const CUfunc_st &function,
   uint64_t threads = uint64_t(p.blockDimX) * p.blockDimY * p.blockDimZ;
   bool empty = !threads || !p.gridDimX || !p.gridDimY || !p.gridDimZ;
   bool large = p.gridDimX > INT32_MAX || p.gridDimY > 65535 ||
-               p.gridDimZ > 65535 || p.blockDimX > 1024 ||
-               p.blockDimY > 1024 || p.blockDimZ > 64 || threads > 1024;
+               p.gridDimZ > 65535 || p.blockDimX > 1024 || p.blockDimY > 1024 ||
+               p.blockDimZ > 64 || threads > 1024;
   if (empty || large)
     return CUDA_ERROR_INVALID_VALUE;
   if (p.sharedMemBytes > unsigned(function.maxDynamicShared)) {
@@ -78,8 +78,8 @@ static CUresult checkLimits(const CUfunc_st &function,
   const auto &most = kernel.maxThreads;
   if (!most[0])
     return CUDA_SUCCESS;
-  if (kernel.exactThreads && (p.blockDimX != most[0] || p.blockDimY != most[1] ||
-                              p.blockDimZ != most[2]))
+  if (kernel.exactThreads && (p.blockDimX != most[0] ||
+                              p.blockDimY != most[1] || p.blockDimZ != most[2]))
     return CUDA_ERROR_INVALID_VALUE;
   return threads > uint64_t(most[0]) * most[1] * most[2]
              ? CUDA_ERROR_INVALID_VALUE
@@ -99,9 +99,8 @@ CUresult tsp::emulation::makeLaunch(CUcontext context,
                                     const CUDA_KERNEL_NODE_PARAMS &params,
                                     StreamWork &work) {
   CUfunction function;
-  CUresult error =
-      params.func ? findFunction(params.func, function)
-                  : functionOf(params.kern, context, function);
+  CUresult error = params.func ? findFunction(params.func, function)
+                               : functionOf(params.kern, context, function);
   if (error)
     return error;
   if (function->module->context != context)
@@ -164,9 +163,9 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned gridX,
                                 unsigned blockY, unsigned blockZ,
                                 unsigned sharedBytes, CUstream stream,
                                 void **parameters, void **extra) {
-  CUDA_KERNEL_NODE_PARAMS params = {
-      function, gridX,  gridY,       gridZ,      blockX, blockY,
-      blockZ,   sharedBytes, parameters, extra,  nullptr, nullptr};
+  CUDA_KERNEL_NODE_PARAMS params = {function,   gridX,  gridY,   gridZ,
+                                    blockX,     blockY, blockZ,  sharedBytes,
+                                    parameters, extra,  nullptr, nullptr};
   return launch(stream, params);
 }
 
@@ -185,7 +184,8 @@ CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig *config,
       continue;
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
       if (attribute.value.clusterDim.x == 1 &&
-          attribute.value.clusterDim.y == 1 && attribute.value.clusterDim.z == 1)
+          attribute.value.clusterDim.y == 1 &&
+          attribute.value.clusterDim.z == 1)
         continue;
       return notSupported("cuLaunchKernelEx with clusters of blocks");
     default:

@@ -52,8 +52,13 @@ CUresult Memory::allocate(size_t size, Allocation::Kind kind, CUcontext context,
            pageSize(), PROT_NONE);
   if (size <= largestPoisoned)
     memset(base, 0xFF, size);
-  Allocation range{reinterpret_cast<uintptr_t>(base), size, kind, context,
-                   device, flags, nextId++};
+  Allocation range{reinterpret_cast<uintptr_t>(base),
+                   size,
+                   kind,
+                   context,
+                   device,
+                   flags,
+                   nextId++};
   ranges[range.begin] = range;
   if (onDevice)
     used[device] += int64_t(size);
@@ -85,8 +90,8 @@ CUresult Memory::free(uintptr_t begin, bool onDevice) {
 CUresult Memory::add(const Allocation &allocation) {
   std::unique_lock<std::shared_mutex> lock(mutex);
   auto next = ranges.lower_bound(allocation.begin);
-  bool overlaps = next != ranges.end() &&
-                  next->first < allocation.begin + allocation.size;
+  bool overlaps =
+      next != ranges.end() && next->first < allocation.begin + allocation.size;
   if (overlaps || findLocked(allocation.begin))
     return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
   Allocation &range = ranges[allocation.begin] = allocation;

@@ -126,8 +126,8 @@ CUresult CUDAAPI cuMemHostUnregister(void *begin) {
   if (CUresult error = currentContextUnchecked(context))
     return error;
   CUresult fault = synchronizeContext(context);
-  CUresult error = Memory::get().remove(uintptr_t(begin),
-                                        Allocation::Kind::RegisteredHost);
+  CUresult error =
+      Memory::get().remove(uintptr_t(begin), Allocation::Kind::RegisteredHost);
   return error ? error : fault;
 }
 

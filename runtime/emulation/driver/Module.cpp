@@ -104,8 +104,7 @@ CUresult tsp::emulation::functionOf(CUkernel kernel, CUcontext context,
   CUmodule &module = kernel->library->modules[context];
   if (!module || !handles<CUmod_st>().has(module)) {
     std::string log;
-    if (CUresult error =
-            loadModule(context, kernel->library->ptx, module, log))
+    if (CUresult error = loadModule(context, kernel->library->ptx, module, log))
       return error;
   }
   return getFunction(module, kernel->name, result);

@@ -23,9 +23,9 @@ static int attributeOf(CUdevice_attribute attribute) {
 static int blocksThatFit(const Kernel &kernel, int blockSize,
                          size_t dynamicShared) {
   int warps = (blockSize + 31) / 32;
-  int byThreads = attributeOf(
-                      CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR) /
-                  32 / warps;
+  int byThreads =
+      attributeOf(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR) / 32 /
+      warps;
   int64_t shared = int64_t(kernel.staticSharedBytes) + int64_t(dynamicShared) +
                    reservedSharedBytes;
   int64_t byShared =
@@ -48,9 +48,8 @@ CUresult CUDAAPI cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
   getAttribute(function, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, largest);
   bool launches = blockSize <= largest &&
                   dynamicShared <= size_t(function->maxDynamicShared);
-  *blocks = launches
-                ? blocksThatFit(*function->kernel, blockSize, dynamicShared)
-                : 0;
+  *blocks =
+      launches ? blocksThatFit(*function->kernel, blockSize, dynamicShared) : 0;
   return CUDA_SUCCESS;
 }
 
@@ -92,9 +91,9 @@ CUresult CUDAAPI cuOccupancyMaxPotentialBlockSizeWithFlags(
 CUresult CUDAAPI cuOccupancyMaxPotentialBlockSize(
     int *minGrid, int *blockSize, CUfunction function,
     CUoccupancyB2DSize sharedOfBlock, size_t dynamicShared, int limit) {
-  return cuOccupancyMaxPotentialBlockSizeWithFlags(
-      minGrid, blockSize, function, sharedOfBlock, dynamicShared, limit,
-      CU_OCCUPANCY_DEFAULT);
+  return cuOccupancyMaxPotentialBlockSizeWithFlags(minGrid, blockSize, function,
+                                                   sharedOfBlock, dynamicShared,
+                                                   limit, CU_OCCUPANCY_DEFAULT);
 }
 
 CUresult CUDAAPI cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes,

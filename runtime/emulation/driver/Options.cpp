@@ -36,8 +36,8 @@ static Options readOptions() {
   read("TSP_EMULATED_DEVICES", result.devices, 0, 64, 1, result.error);
   read("TSP_EMULATED_MULTIPROCESSORS", result.multiprocessors, 1, 1024, 1,
        result.error);
-  read("TSP_EMULATED_MEMORY", result.memoryBytes, 0.001, 65536,
-       double(1 << 30), result.error);
+  read("TSP_EMULATED_MEMORY", result.memoryBytes, 0.001, 65536, double(1 << 30),
+       result.error);
   read("TSP_EMULATION_SEED", result.seed, 0, 4294967295.0, 1, result.error);
   read("TSP_EMULATION_THREADS", result.threads, 1, 1024, 1, result.error);
   read("TSP_EMULATION_VERBOSE", result.verbose, 0, 1, 1, result.error);

@@ -98,13 +98,13 @@ void Scheduler::work() {
     TaskRef task = take(lock);
     lock.unlock();
     // After a fault nothing more runs in a context, as on a real device.
-    CUresult result = CUDA_SUCCESS;
+    std::optional<CUresult> result = CUDA_SUCCESS;
     // The work is taken out first: another thread may finish the task, and
     // what the work holds is freed outside the lock.
     if (Work work = std::move(task->work); work && !stickyError(task->owner))
       result = work(task);
-    if (result != unfinished)
-      finish(task, result);
+    if (result)
+      finish(task, *result);
     task = nullptr;
     lock.lock();
   }

@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <vector>
 
@@ -22,10 +23,9 @@ namespace tsp::emulation {
 class Task;
 using TaskRef = std::shared_ptr<Task>;
 
-/// What a task does. It returns an error of the device, or `unfinished` when
-/// somebody will call Scheduler::finish later.
-using Work = std::function<CUresult(const TaskRef &)>;
-constexpr CUresult unfinished = CUresult(-1);
+/// What a task does. It returns an error of the device or CUDA_SUCCESS, or
+/// nothing when somebody will call Scheduler::finish later.
+using Work = std::function<std::optional<CUresult>(const TaskRef &)>;
 
 /// One piece of work on a device: a launch, a copy, the record of an event.
 /// It starts when all tasks it was made after have finished.
@@ -58,9 +58,10 @@ public:
   static Scheduler &get();
 
   /// `after` may hold null references.
-  TaskRef submit(CUcontext context, Work work, const std::vector<TaskRef> &after);
+  TaskRef submit(CUcontext context, Work work,
+                 const std::vector<TaskRef> &after);
 
-  /// Ends a task whose work was `unfinished`.
+  /// Ends a task whose work returned nothing.
   void finish(const TaskRef &task, CUresult error);
 
   /// Blocks until the task has finished; null is finished.

@@ -123,8 +123,7 @@ ncclResult_t ncclCommInitRankScalable(ncclComm_t *comm, int ranks, int rank,
   return ncclCommInitRankConfig(comm, ranks, id[0], rank, config);
 }
 
-ncclResult_t ncclCommInitAll(ncclComm_t *comms, int devices,
-                             const int *list) {
+ncclResult_t ncclCommInitAll(ncclComm_t *comms, int devices, const int *list) {
   if (!comms || devices < 1)
     return fail(nullptr, ncclInvalidArgument, "no devices");
   ncclUniqueId id;
@@ -158,8 +157,7 @@ ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key,
     return comm->state;
   // A part is made on its parent's device, whatever is current.
   cuCtxPushCurrent(comm->context);
-  ncclResult_t error =
-      startSplit(comm, color, key, isBlocking(config), result);
+  ncclResult_t error = startSplit(comm, color, key, isBlocking(config), result);
   cuCtxPopCurrent(nullptr);
   return error || !*result ? error : submitInit(*result);
 }

@@ -60,7 +60,8 @@ ncclResult_t tsp::emulation::asyncError(ncclComm_t comm) {
 static void runJobs(ncclComm_t comm) {
   std::unique_lock<std::mutex> lock(comm->mutex);
   while (true) {
-    comm->changed.wait(lock, [&] { return comm->stops || !comm->jobs.empty(); });
+    comm->changed.wait(lock,
+                       [&] { return comm->stops || !comm->jobs.empty(); });
     if (comm->jobs.empty())
       return;
     std::function<void()> job = std::move(comm->jobs.front());
@@ -115,17 +116,16 @@ static ncclResult_t joinRanks(ncclComm_t comm, const std::string &name,
   comm->segment.reset(Segment::open(name, comm->rank, comm->ranks, why));
   if (!comm->segment)
     return fail(comm, ncclInvalidArgument, why);
-  bool all = waitForRanks(comm, what, [&] {
-    return comm->segment->joined() == comm->ranks;
-  });
+  bool all = waitForRanks(
+      comm, what, [&] { return comm->segment->joined() == comm->ranks; });
   // All have it, or nobody will: the name is needed no more.
   comm->segment->removeName();
   if (!all) {
     noteFailure(comm);
     return comm->isAborted ? ncclInternalError : comm->state.load();
   }
-  comm->exchange = std::make_unique<Exchange>(*comm->segment, comm->rank,
-                                              comm->device);
+  comm->exchange =
+      std::make_unique<Exchange>(*comm->segment, comm->rank, comm->device);
   return ncclSuccess;
 }
 
@@ -259,8 +259,8 @@ static void runBatch(const Batch &batch, void *token) {
   constexpr int grace = 2000;
   for (int ms = 0; ms < grace && !comm->isAborted; ++ms)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  tspEmulationFinish(token, comm->isAborted ? CUDA_SUCCESS
-                                            : CUDA_ERROR_LAUNCH_FAILED);
+  tspEmulationFinish(token,
+                     comm->isAborted ? CUDA_SUCCESS : CUDA_ERROR_LAUNCH_FAILED);
 }
 
 ncclResult_t
@@ -279,8 +279,7 @@ tsp::emulation::enqueueOperations(ncclComm_t comm,
            });
   };
   cuCtxPushCurrent(comm->context);
-  CUresult error =
-      tspEmulationEnqueue(streams.data(), streams.size(), &work);
+  CUresult error = tspEmulationEnqueue(streams.data(), streams.size(), &work);
   cuCtxPopCurrent(nullptr);
   if (!error)
     return ncclSuccess;

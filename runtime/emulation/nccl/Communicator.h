@@ -55,8 +55,8 @@ namespace tsp::emulation {
 ncclResult_t startCommunicator(ncclComm_t *result, const std::string &name,
                                int rank, int ranks, bool isBlocking);
 /// As above, as a part of another one that all of its ranks call.
-ncclResult_t startSplit(ncclComm_t parent, int color, int key,
-                        bool isBlocking, ncclComm_t *result);
+ncclResult_t startSplit(ncclComm_t parent, int color, int key, bool isBlocking,
+                        ncclComm_t *result);
 /// Waits until a communicator is made or cannot be.
 ncclResult_t join(ncclComm_t comm);
 

@@ -162,7 +162,8 @@ void Accumulator::add(const void *elements, size_t first, size_t number,
   dispatch(type, [&](auto traits) {
     using Traits = decltype(traits);
     auto *from = static_cast<const typename Traits::Stored *>(elements);
-    auto *sums = reinterpret_cast<typename Traits::Sum *>(values.data()) + first;
+    auto *sums =
+        reinterpret_cast<typename Traits::Sum *>(values.data()) + first;
     for (size_t i = 0; i < number; ++i) {
       auto value = Traits::load(from[i]);
       sums[i] = isFirstRank ? value : combine(op, sums[i], value);
@@ -177,7 +178,8 @@ void Accumulator::finish(void *result, int ranks) {
     auto *to = static_cast<typename Traits::Stored *>(result);
     auto *sums = reinterpret_cast<const Sum *>(values.data());
     for (size_t i = 0; i < count; ++i)
-      to[i] = Traits::store(op == ncclAvg ? Sum(sums[i] / Sum(ranks)) : sums[i]);
+      to[i] =
+          Traits::store(op == ncclAvg ? Sum(sums[i] / Sum(ranks)) : sums[i]);
   });
 }
 
@@ -190,8 +192,8 @@ struct TypeInfo {
 
 /// By the numbers of ncclDataType_t.
 static const TypeInfo types[] = {
-    {"int8", 1},    {"uint8", 1},  {"int32", 4},   {"uint32", 4},
-    {"int64", 8},   {"uint64", 8}, {"float16", 2}, {"float32", 4},
+    {"int8", 1},    {"uint8", 1},    {"int32", 4},      {"uint32", 4},
+    {"int64", 8},   {"uint64", 8},   {"float16", 2},    {"float32", 4},
     {"float64", 8}, {"bfloat16", 2}, {"float8e4m3", 1}, {"float8e5m2", 1}};
 
 bool tsp::emulation::isDataType(ncclDataType_t type) {

@@ -26,8 +26,8 @@ class Accumulator {
 public:
   Accumulator(ncclDataType_t type, ncclRedOp_t op, size_t count);
 
-  /// Takes `count` elements of the next rank, from element `first` on. The first
-  /// rank to give an element sets it.
+  /// Takes `count` elements of the next rank, from element `first` on. The
+  /// first rank to give an element sets it.
   void add(const void *elements, size_t first, size_t count, bool isFirstRank);
   /// Writes the result of `ranks` ranks.
   void finish(void *result, int ranks);

@@ -206,10 +206,10 @@ bool Exchange::checkMessage(const Channel &channel, const Move &move) {
   auto numbered = [](uint64_t number) {
     return number ? " as collective " + std::to_string(number) : std::string();
   };
-  fail(ncclInvalidUsage,
-       "rank " + std::to_string(move.peer) + " calls " + sent.str() +
-           numbered(channel.number) + ", but " + nameOfSelf() + " calls " +
-           move.signature.str() + numbered(move.number));
+  fail(ncclInvalidUsage, "rank " + std::to_string(move.peer) + " calls " +
+                             sent.str() + numbered(channel.number) + ", but " +
+                             nameOfSelf() + " calls " + move.signature.str() +
+                             numbered(move.number));
   return false;
 }
 

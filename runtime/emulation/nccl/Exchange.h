@@ -18,8 +18,9 @@
 
 namespace tsp::emulation {
 
-/// One move of data of a rank. The rank's moves with the same peer and direction
-/// happen in their order; apart from that a move waits only for `after`.
+/// One move of data of a rank. The rank's moves with the same peer and
+/// direction happen in their order; apart from that a move waits only for
+/// `after`.
 struct Move {
   enum Kind { Send, Receive, Copy, Combine, Finish };
   Kind kind = Copy;

@@ -110,9 +110,8 @@ ncclResult_t tsp::emulation::submit(ncclComm_t comm, const Operation &operation,
     Pending one{comm, {operation}, {stream}};
     return flush(one);
   }
-  auto found = std::find_if(pending.begin(), pending.end(), [&](Pending &one) {
-    return one.comm == comm;
-  });
+  auto found = std::find_if(pending.begin(), pending.end(),
+                            [&](Pending &one) { return one.comm == comm; });
   if (found == pending.end())
     found = pending.insert(pending.end(), Pending{comm, {}, {}});
   found->operations.push_back(operation);

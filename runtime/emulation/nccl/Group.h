@@ -12,8 +12,8 @@
 
 namespace tsp::emulation {
 
-/// Checks an operation and adds it to this thread's group; outside of a group it
-/// is put on its stream at once.
+/// Checks an operation and adds it to this thread's group; outside of a group
+/// it is put on its stream at once.
 ncclResult_t submit(ncclComm_t comm, const Operation &operation,
                     CUstream stream);
 

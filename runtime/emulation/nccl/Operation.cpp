@@ -41,8 +41,7 @@ static const char *callName(Call call) {
 
 std::string Signature::str() const {
   std::string text = std::string(callName(call)) + " of " +
-                     std::to_string(count) + " " +
-                     nameOf(ncclDataType_t(type));
+                     std::to_string(count) + " " + nameOf(ncclDataType_t(type));
   Operation operation{*this, nullptr, nullptr};
   if (operation.reduces())
     text += std::string(" by ") + nameOf(ncclRedOp_t(reduction));

@@ -59,8 +59,9 @@ struct Operation {
            signature.call == Call::ReduceScatter;
   }
   bool hasRoot() const {
-    return signature.call == Call::Broadcast || signature.call == Call::Reduce ||
-           signature.call == Call::Gather || signature.call == Call::Scatter;
+    return signature.call == Call::Broadcast ||
+           signature.call == Call::Reduce || signature.call == Call::Gather ||
+           signature.call == Call::Scatter;
   }
   /// Bytes that `count` elements take.
   size_t bytes() const;

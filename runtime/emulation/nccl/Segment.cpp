@@ -38,7 +38,8 @@ static bool readProcess(int process, char &state, uint64_t &start) {
   return !rest.fail();
 }
 
-template <typename T> static T *place(char *base, size_t &offset, size_t count) {
+template <typename T>
+static T *place(char *base, size_t &offset, size_t count) {
   constexpr size_t line = 64;
   offset = (offset + line - 1) / line * line;
   T *result = reinterpret_cast<T *>(base + offset);

@@ -1,4 +1,5 @@
-//===- Segment.h - memory that the ranks of a communicator share -*- C++ -*-===//
+//===- Segment.h - memory that the ranks of a communicator share -*- C++
+//-*-===//
 //
 // Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
