@@ -42,7 +42,8 @@ public:
   LoopNest(ElementEmitter &emitter, ScratchPlan &scratch,
            llvm::ArrayRef<Target> targets, llvm::ArrayRef<Range> ranges = {});
 
-  void emit(mlir::Value begin, mlir::Value end) override;
+  /// The code of units [begin, end) of this nest's grid.
+  void emit(mlir::Value begin, mlir::Value end);
 
 private:
   void planTile();

@@ -62,7 +62,7 @@ private:
         return arith::MinSIOp::create(builder, loc, unit,
                                       emitter.constantIndex(nest->getGrid()));
       };
-      nest->emit(toOwn(begin), toOwn(end));
+      static_cast<LoopNest &>(*nest).emit(toOwn(begin), toOwn(end));
       first += nest->getGrid();
     }
   }
@@ -82,7 +82,8 @@ private:
     });
   }
   void emitPart(Nest &nest) override {
-    nest.emit(emitter.constantIndex(0), emitter.constantIndex(nest.getGrid()));
+    static_cast<LoopNest &>(nest).emit(emitter.constantIndex(0),
+                                       emitter.constantIndex(nest.getGrid()));
   }
   void emitPart(Operation *op, ArrayRef<Value> outputs) override {
     emitWholeOp(emitter, scratch, op, outputs, Value(),

@@ -72,8 +72,6 @@ public:
   std::vector<std::unique_ptr<Nest>> takeParts() { return std::move(parts); }
 
   int64_t getGrid() const { return grid; }
-  /// The code of units [begin, end) of this nest's grid.
-  virtual void emit(mlir::Value begin, mlir::Value end) = 0;
 
 protected:
   Nest(ElementEmitter &emitter, llvm::ArrayRef<Target> targets,

@@ -5,40 +5,63 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ScatterCode.h"
 #include "WholeOps.h"
-#include "tsp/Dialect/StableHLO/IR/StableHLODialect.h"
 
 using namespace mlir;
 using namespace tsp;
 namespace sh = tsp::stablehlo;
 
-namespace {
-
-ArrayRef<int64_t> getShape(Value tensor) {
+static ArrayRef<int64_t> getShape(Value tensor) {
   return cast<RankedTensorType>(tensor.getType()).getShape();
 }
 
-class ScatterCode {
-public:
-  ScatterCode(ElementEmitter &emitter, sh::ScatterOp op,
-              ArrayRef<Value> outputs)
-      : emitter(emitter), op(op), dims(op.getScatterDimensionNumbers()),
-        outputs(outputs), updateShape(getShape(op.getUpdates().front())),
-        shape(getShape(op.getInputs().front())) {
-    for (int64_t dim = 0, e = updateShape.size(); dim < e; ++dim)
-      (llvm::is_contained(dims.getUpdateWindowDims(), dim) ? windowDims
-                                                           : scatterDims)
-          .push_back(dim);
-    unsigned next = 0;
-    for (int64_t dim = 0, e = shape.size(); dim < e; ++dim) {
-      bool isInserted =
-          llvm::is_contained(dims.getInsertedWindowDims(), dim) ||
-          llvm::is_contained(dims.getInputBatchingDims(), dim);
-      windowDimOf.push_back(isInserted ? -1 : windowDims[next++]);
-    }
+ScatterCode::ScatterCode(ElementEmitter &emitter, sh::ScatterOp op,
+                         ArrayRef<Value> outputs)
+    : emitter(emitter), op(op), dims(op.getScatterDimensionNumbers()),
+      outputs(outputs), updateShape(getShape(op.getUpdates().front())),
+      shape(getShape(op.getInputs().front())), fixed(updateShape.size()) {
+  for (int64_t dim = 0, e = updateShape.size(); dim < e; ++dim)
+    (llvm::is_contained(dims.getUpdateWindowDims(), dim) ? windowDims
+                                                         : scatterDims)
+        .push_back(dim);
+  unsigned next = 0;
+  for (int64_t dim = 0, e = shape.size(); dim < e; ++dim) {
+    bool isInserted = llvm::is_contained(dims.getInsertedWindowDims(), dim) ||
+                      llvm::is_contained(dims.getInputBatchingDims(), dim);
+    windowDimOf.push_back(isInserted ? -1 : windowDims[next++]);
   }
+}
 
-  void emit() {
+bool ScatterCode::isFree(int64_t dim) const {
+  return windowDimOf[dim] >= 0 &&
+         !llvm::is_contained(dims.getScatterDimsToOperandDims(), dim);
+}
+
+void ScatterCode::restrict(int64_t dim, const LinearIndex &index) {
+  assert(isFree(dim) && "its index is that of the updates");
+  fixed[windowDimOf[dim]] = index;
+}
+
+void ScatterCode::emitIf(Value condition, llvm::function_ref<void()> body) {
+  if (!condition)
+    return body();
+  emitter.emitIf(
+      condition, {},
+      [&] {
+        body();
+        return SmallVector<Value>();
+      },
+      [] { return SmallVector<Value>(); });
+}
+
+void ScatterCode::emit() {
+  // A window may be smaller than the dim that it lies along.
+  Value condition;
+  for (auto [index, size] : llvm::zip_equal(fixed, updateShape))
+    if (index && emitter.isBelow(*index, size) != true)
+      condition = emitIsInside(condition, *index, size);
+  emitIf(condition, [&] {
     SmallVector<int64_t> extents;
     for (int64_t dim : scatterDims)
       extents.push_back(updateShape[dim]);
@@ -47,114 +70,105 @@ public:
                     emitWindow(batch);
                     return SmallVector<Value>();
                   });
-  }
+  });
+}
 
-private:
-  /// A component of the start index, unclamped.
-  LinearIndex emitStart(ArrayRef<LinearIndex> batch, unsigned component) {
-    Value indices = op.getScatterIndices();
-    ElementIndex at(batch);
-    int64_t vectorDim = dims.getIndexVectorDim();
-    if (vectorDim < int64_t(getShape(indices).size()))
-      at.insert(at.begin() + vectorDim, LinearIndex(component));
-    Value value = emitter.emit(indices, at);
-    OpBuilder &builder = emitter.getBuilder();
-    Type index = builder.getIndexType();
-    value = getElementTypeOrSelf(indices).isUnsignedInteger()
-                ? arith::IndexCastUIOp::create(builder, emitter.getLoc(), index,
-                                               value)
-                      .getResult()
-                : arith::IndexCastOp::create(builder, emitter.getLoc(), index,
+/// A component of the start index, unclamped.
+LinearIndex ScatterCode::emitStart(ArrayRef<LinearIndex> batch,
+                                   unsigned component) {
+  Value indices = op.getScatterIndices();
+  ElementIndex at(batch);
+  int64_t vectorDim = dims.getIndexVectorDim();
+  if (vectorDim < int64_t(getShape(indices).size()))
+    at.insert(at.begin() + vectorDim, LinearIndex(component));
+  Value value = emitter.emit(indices, at);
+  OpBuilder &builder = emitter.getBuilder();
+  Type index = builder.getIndexType();
+  value = getElementTypeOrSelf(indices).isUnsignedInteger()
+              ? arith::IndexCastUIOp::create(builder, emitter.getLoc(), index,
                                              value)
-                      .getResult();
-    // The range is not known before it has been tested.
-    int64_t bound = int64_t(1) << 32;
-    return emitter.makeSymbol(value, -bound, bound);
+                    .getResult()
+              : arith::IndexCastOp::create(builder, emitter.getLoc(), index,
+                                           value)
+                    .getResult();
+  // The range is not known before it has been tested.
+  int64_t bound = int64_t(1) << 32;
+  return emitter.makeSymbol(value, -bound, bound);
+}
+
+Value ScatterCode::emitIsInside(Value condition, const LinearIndex &index,
+                                int64_t size) {
+  OpBuilder &builder = emitter.getBuilder();
+  // Unsigned, a negative index is a large one.
+  Value test = arith::CmpIOp::create(
+      builder, emitter.getLoc(), arith::CmpIPredicate::ult,
+      emitter.materialize(index), emitter.constantIndex(size));
+  return condition ? arith::AndIOp::create(builder, emitter.getLoc(),
+                                           condition, test)
+                         .getResult()
+                   : test;
+}
+
+void ScatterCode::emitWindow(ArrayRef<LinearIndex> batch) {
+  ElementIndex start(shape.size());
+  for (auto [component, dim] :
+       llvm::enumerate(dims.getScatterDimsToOperandDims()))
+    start[dim] = emitStart(batch, component);
+  int64_t vectorDim = dims.getIndexVectorDim();
+  for (auto [dim, indicesDim] :
+       llvm::zip_equal(dims.getInputBatchingDims(),
+                       dims.getScatterIndicesBatchingDims()))
+    start[dim] = batch[indicesDim > vectorDim ? indicesDim - 1 : indicesDim];
+
+  // An update whose window does not lie inside is dropped as a whole.
+  Value condition;
+  for (int64_t dim : dims.getScatterDimsToOperandDims()) {
+    int64_t window = windowDimOf[dim] < 0 ? 1 : updateShape[windowDimOf[dim]];
+    condition = emitIsInside(condition, start[dim], shape[dim] - window + 1);
   }
+  emitIf(condition, [&] {
+    SmallVector<int64_t> extents;
+    for (int64_t dim : windowDims)
+      extents.push_back(fixed[dim] ? 1 : updateShape[dim]);
+    emitLoopsOver(emitter, extents, {}, {},
+                  [&](ArrayRef<LinearIndex> window, ValueRange) {
+                    emitElement(batch, window, start);
+                    return SmallVector<Value>();
+                  });
+  });
+}
 
-  Value emitIsInside(Value condition, const LinearIndex &index, int64_t size) {
-    OpBuilder &builder = emitter.getBuilder();
-    // Unsigned, a negative index is a large one.
-    Value test = arith::CmpIOp::create(
-        builder, emitter.getLoc(), arith::CmpIPredicate::ult,
-        emitter.materialize(index), emitter.constantIndex(size));
-    return condition ? arith::AndIOp::create(builder, emitter.getLoc(),
-                                             condition, test)
-                           .getResult()
-                     : test;
-  }
+void ScatterCode::emitElement(ArrayRef<LinearIndex> batch,
+                              ArrayRef<LinearIndex> window,
+                              ArrayRef<LinearIndex> start) {
+  ElementIndex updateIndex(updateShape.size());
+  for (auto [dim, i] : llvm::zip_equal(scatterDims, batch))
+    updateIndex[dim] = i;
+  for (auto [dim, i] : llvm::zip_equal(windowDims, window))
+    updateIndex[dim] = fixed[dim].value_or(i);
+  ElementIndex index(start);
+  for (unsigned dim = 0; dim < shape.size(); ++dim)
+    if (windowDimOf[dim] >= 0)
+      index[dim] = index[dim] + updateIndex[windowDimOf[dim]];
+  emitIf(isWanted ? isWanted(index) : Value(),
+         [&] { emitUpdate(updateIndex, index); });
+}
 
-  void emitWindow(ArrayRef<LinearIndex> batch) {
-    ElementIndex start(shape.size());
-    for (auto [component, dim] :
-         llvm::enumerate(dims.getScatterDimsToOperandDims()))
-      start[dim] = emitStart(batch, component);
-    int64_t vectorDim = dims.getIndexVectorDim();
-    for (auto [dim, indicesDim] :
-         llvm::zip_equal(dims.getInputBatchingDims(),
-                         dims.getScatterIndicesBatchingDims()))
-      start[dim] = batch[indicesDim > vectorDim ? indicesDim - 1 : indicesDim];
-
-    // An update whose window does not lie inside is dropped as a whole.
-    Value condition;
-    for (int64_t dim : dims.getScatterDimsToOperandDims()) {
-      int64_t window = windowDimOf[dim] < 0 ? 1 : updateShape[windowDimOf[dim]];
-      condition = emitIsInside(condition, start[dim], shape[dim] - window + 1);
-    }
-    auto loops = [&] {
-      SmallVector<int64_t> extents;
-      for (int64_t dim : windowDims)
-        extents.push_back(updateShape[dim]);
-      emitLoopsOver(emitter, extents, {}, {},
-                    [&](ArrayRef<LinearIndex> window, ValueRange) {
-                      emitElement(batch, window, start);
-                      return SmallVector<Value>();
-                    });
-      return SmallVector<Value>();
-    };
-    if (!condition) {
-      loops();
-      return;
-    }
-    emitter.emitIf(condition, {}, loops, [] { return SmallVector<Value>(); });
-  }
-
-  void emitElement(ArrayRef<LinearIndex> batch, ArrayRef<LinearIndex> window,
-                   ArrayRef<LinearIndex> start) {
-    ElementIndex updateIndex(updateShape.size());
-    for (auto [dim, i] : llvm::zip_equal(scatterDims, batch))
-      updateIndex[dim] = i;
-    for (auto [dim, i] : llvm::zip_equal(windowDims, window))
-      updateIndex[dim] = i;
-    ElementIndex index(start);
-    for (unsigned dim = 0; dim < shape.size(); ++dim)
-      if (windowDimOf[dim] >= 0)
-        index[dim] = index[dim] + updateIndex[windowDimOf[dim]];
-    LinearIndex place = linearize(index, shape);
-    SmallVector<Value> arguments;
-    for (auto [input, output] : llvm::zip_equal(op.getInputs(), outputs))
-      arguments.push_back(
-          emitter.load(output, getElementTypeOrSelf(input), place));
-    for (Value update : op.getUpdates())
-      arguments.push_back(emitter.emit(update, updateIndex));
-    SmallVector<Value> results =
-        emitter.emitBody(op.getUpdateComputation(), arguments, /*exact=*/false);
-    for (auto [input, output, result] :
-         llvm::zip_equal(op.getInputs(), outputs, results))
-      emitter.store(result, output, getElementTypeOrSelf(input), place);
-  }
-
-  ElementEmitter &emitter;
-  sh::ScatterOp op;
-  sh::ScatterDimensionNumbersAttr dims;
-  ArrayRef<Value> outputs;
-  ArrayRef<int64_t> updateShape, shape;
-  SmallVector<int64_t> windowDims, scatterDims;
-  /// For each dim of the input, the dim of the updates that moves along it.
-  SmallVector<int64_t> windowDimOf;
-};
-
-} // namespace
+void ScatterCode::emitUpdate(ArrayRef<LinearIndex> updateIndex,
+                             ArrayRef<LinearIndex> index) {
+  LinearIndex place = linearize(index, shape);
+  SmallVector<Value> arguments;
+  for (auto [input, output] : llvm::zip_equal(op.getInputs(), outputs))
+    arguments.push_back(
+        emitter.load(output, getElementTypeOrSelf(input), place));
+  for (Value update : op.getUpdates())
+    arguments.push_back(emitter.emit(update, updateIndex));
+  SmallVector<Value> results =
+      emitter.emitBody(op.getUpdateComputation(), arguments, /*exact=*/false);
+  for (auto [input, output, result] :
+       llvm::zip_equal(op.getInputs(), outputs, results))
+    emitter.store(result, output, getElementTypeOrSelf(input), place);
+}
 
 void tsp::emitScatter(ElementEmitter &emitter, Operation *op,
                       ArrayRef<Value> outputs, Value inPlace, Value begin,

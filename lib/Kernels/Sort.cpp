@@ -11,8 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Emit.h"
-#include "ScalarBuilder.h"
+#include "SortedRows.h"
 #include "WholeOps.h"
 #include "tsp/Dialect/StableHLO/IR/StableHLODialect.h"
 
@@ -27,54 +26,21 @@ constexpr int64_t kLongestList = 64;
 /// Steps that a unit of the grid should make.
 constexpr int64_t kUnitSteps = 8192;
 
-/// The rows of an op that sorts, in whatever it sorts them by.
-struct SortedRows {
-  explicit SortedRows(Operation *op) : op(op) {
-    auto type = cast<RankedTensorType>(op->getOperand(0).getType());
-    shape.assign(type.getShape().begin(), type.getShape().end());
-    dim = shape.size() - 1;
-    if (auto sort = dyn_cast<sh::SortOp>(op)) {
-      dim = sort.getDimension();
-      if (dim < 0)
-        dim += shape.size();
-      for (Value input : sort.getInputs())
-        types.push_back(getElementTypeOrSelf(input));
-    } else {
-      for (Value result : op->getResults())
-        types.push_back(getElementTypeOrSelf(result));
-    }
-    size = shape.empty() ? 1 : shape[dim];
-    for (auto [i, extent] : llvm::enumerate(shape))
-      numRows *= int64_t(i) == dim ? 1 : extent;
-    int64_t steps = std::max<int64_t>(size * llvm::Log2_64_Ceil(size + 1), 1);
-    rowsPerUnit = std::clamp<int64_t>(kUnitSteps / steps, 1,
-                                      std::max<int64_t>(numRows, 1));
-  }
+int64_t getRowsPerUnit(const SortedRows &rows) {
+  int64_t steps =
+      std::max<int64_t>(rows.size * llvm::Log2_64_Ceil(rows.size + 1), 1);
+  return std::clamp<int64_t>(kUnitSteps / steps, 1,
+                             std::max<int64_t>(rows.numRows, 1));
+}
 
-  /// How many elements of a sorted row are results.
-  int64_t getNumKept() const {
-    auto topK = dyn_cast<chlo::TopKOp>(op);
-    return topK ? topK.getK() : size;
-  }
-
-  Operation *op;
-  SmallVector<int64_t> shape;
-  SmallVector<Type> types;
-  int64_t dim = 0, size = 1, numRows = 1, rowsPerUnit = 1;
-};
-
-class SortCode {
+class SortCode : SortedRowCode {
 public:
   SortCode(ElementEmitter &emitter, ScratchPlan &scratch,
-           const SortedRows &rows, ArrayRef<Value> outputs)
-      : emitter(emitter), builder(emitter.getBuilder()), scratch(scratch),
-        rows(rows), outputs(outputs) {}
+           const SortedRows &rows, ArrayRef<Value> outputs,
+           const LinearIndex &row)
+      : SortedRowCode(emitter, rows, outputs, row), scratch(scratch) {}
 
-  void emitRow(const LinearIndex &row) {
-    rowShape = rows.shape;
-    if (!rowShape.empty())
-      rowShape[rows.dim] = 1;
-    rowIndex = emitter.delinearize(row, rowShape);
+  void emit() {
     bool isShortList = isa<chlo::TopKOp>(rows.op) &&
                        rows.getNumKept() <= kLongestList;
     if (isShortList)
@@ -84,13 +50,6 @@ public:
   }
 
 private:
-  Location loc() { return emitter.getLoc(); }
-  ElementIndex at(const LinearIndex &i) {
-    ElementIndex index(rowIndex);
-    if (!index.empty())
-      index[rows.dim] = i;
-    return index;
-  }
   Value add(Value a, Value b) {
     return arith::AddIOp::create(builder, loc(), a, b);
   }
@@ -104,64 +63,10 @@ private:
     return emitter.makeSymbol(value, 0, std::max<int64_t>(upper, 1));
   }
 
-  /// The elements to sort at position `i` of the row.
-  SmallVector<Value> emitInputs(const LinearIndex &i) {
-    SmallVector<Value> values{emitter.emit(rows.op->getOperand(0), at(i))};
-    if (isa<chlo::TopKOp>(rows.op)) {
-      values.push_back(arith::IndexCastOp::create(
-          builder, loc(), getComputeType(rows.types[1]),
-          emitter.materialize(i)));
-      return values;
-    }
-    for (Value input : rows.op->getOperands().drop_front())
-      values.push_back(emitter.emit(input, at(i)));
-    return values;
-  }
-
-  /// Whether `a` has to be before `b`.
-  Value emitIsBefore(ValueRange a, ValueRange b) {
-    if (auto sort = dyn_cast<sh::SortOp>(rows.op)) {
-      SmallVector<Value> arguments;
-      for (auto [x, y] : llvm::zip_equal(a, b)) {
-        arguments.push_back(x);
-        arguments.push_back(y);
-      }
-      return emitter.emitBody(sort.getComparator(), arguments,
-                              /*exact=*/false)[0];
-    }
-    Type type = rows.types.front();
-    auto predicate = type.isUnsignedInteger() || type.isInteger(1)
-                         ? arith::CmpIPredicate::ugt
-                         : arith::CmpIPredicate::sgt;
-    return arith::CmpIOp::create(builder, loc(), predicate,
-                                 toOrder(a.front(), type),
-                                 toOrder(b.front(), type));
-  }
-
-  Value toOrder(Value value, Type type) {
-    return isa<FloatType>(type) ? toTotalOrder(builder, loc(), value) : value;
-  }
-
-  SmallVector<Value> loadAll(ArrayRef<Value> buffers, const LinearIndex &place) {
-    SmallVector<Value> values;
-    for (auto [buffer, type] : llvm::zip_equal(buffers, rows.types))
-      values.push_back(emitter.load(buffer, type, place));
-    return values;
-  }
-  void storeAll(ValueRange values, ArrayRef<Value> buffers,
-                const LinearIndex &place) {
-    for (auto [value, buffer, type] :
-         llvm::zip_equal(values, buffers, rows.types))
-      emitter.store(value, buffer, type, place);
-  }
   void storeResults(ArrayRef<Value> buffers, const LinearIndex &start) {
-    SmallVector<int64_t> shape(rows.shape);
-    if (!shape.empty())
-      shape[rows.dim] = rows.getNumKept();
     emitter.emitLoop(0, rows.getNumKept(), {},
                      [&](LinearIndex i, ValueRange) {
-                       storeAll(loadAll(buffers, start + i), outputs,
-                                linearize(at(i), shape));
+                       storeResult(loadAll(buffers, start + i), i);
                        return SmallVector<Value>();
                      });
   }
@@ -177,13 +82,7 @@ private:
                  LinearIndex target, Value lower, Value middle, Value upper);
   void emitList();
 
-  ElementEmitter &emitter;
-  OpBuilder &builder;
   ScratchPlan &scratch;
-  const SortedRows &rows;
-  ArrayRef<Value> outputs;
-  SmallVector<int64_t> rowShape;
-  ElementIndex rowIndex;
 };
 
 void SortCode::emitMergeSort() {
@@ -305,7 +204,7 @@ void SortCode::emitList() {
 
 int64_t tsp::getSortGrid(Operation *op) {
   SortedRows rows(op);
-  return std::max<int64_t>(llvm::divideCeil(rows.numRows, rows.rowsPerUnit), 1);
+  return std::max<int64_t>(llvm::divideCeil(rows.numRows, getRowsPerUnit(rows)), 1);
 }
 
 void tsp::emitSort(ElementEmitter &emitter, ScratchPlan &scratch,
@@ -316,14 +215,14 @@ void tsp::emitSort(ElementEmitter &emitter, ScratchPlan &scratch,
     return;
   OpBuilder &builder = emitter.getBuilder();
   Location loc = emitter.getLoc();
-  Value perUnit = emitter.constantIndex(rows.rowsPerUnit);
+  Value perUnit = emitter.constantIndex(getRowsPerUnit(rows));
   Value lower = arith::MulIOp::create(builder, loc, begin, perUnit);
   Value upper = arith::MulIOp::create(builder, loc, end, perUnit);
   upper = arith::MinSIOp::create(builder, loc, upper,
                                  emitter.constantIndex(rows.numRows));
   emitter.emitLoop(lower, upper, 0, rows.numRows - 1, {},
                    [&](LinearIndex row, ValueRange) {
-                     SortCode(emitter, scratch, rows, outputs).emitRow(row);
+                     SortCode(emitter, scratch, rows, outputs, row).emit();
                      return SmallVector<Value>();
                    });
 }

@@ -109,6 +109,39 @@ def GpuAddRuntimeKernels : Pass<"tsp-gpu-add-runtime-kernels", "mlir::ModuleOp">
   let statistics = [Statistic<"numKernels", "kernels", "Kernels added">];
 }
 
+def GpuLowerFusedKernels : Pass<"tsp-gpu-lower-fused-kernels", "mlir::ModuleOp"> {
+  let summary = "Lowers kernels of StableHLO ops to code for the threads of a GPU.";
+  let description = [{
+    Takes every kernel that is still in tensor form. As on the host, ops are fused
+    by construction: an element of a result is computed from the elements in memory
+    that it depends on. Without reductions a thread computes a few neighbouring
+    elements; with reductions a team of threads computes a row
+    (lib/Kernels/GPU/DeviceNest.h). Sort, scatter and scans have code of their own.
+
+    ```
+    func.func private @k(%x: tensor<64x32xf32>, %s: tensor<32xf32>)
+        -> tensor<64x32xf32> attributes {tsp.kernel, tsp.tied = array<i64: -1>} {
+      %b = stablehlo.broadcast_in_dim %s, dims = [1]
+             : (tensor<32xf32>) -> tensor<64x32xf32>
+      %y = stablehlo.multiply %x, %b : tensor<64x32xf32>
+      return %y : tensor<64x32xf32>
+    }
+    // becomes
+    gpu.func @k(%x: memref<64x32xf32>, %s: memref<32xf32>, %y: memref<64x32xf32>)
+        kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
+      %i = blockIdx.x * 256 + threadIdx.x
+      load x[i], load s[i % 32], multiply, store y[i]
+    }
+    func.func private @k(memref<64x32xf32>, memref<32xf32>, memref<64x32xf32>)
+        attributes {tsp.kernel, tsp.device_grid = array<i64: 8, 1, 1>, ...}
+    ```
+  }];
+  let dependentDialects = ["mlir::gpu::GPUDialect", "mlir::scf::SCFDialect",
+                           "mlir::memref::MemRefDialect", "mlir::arith::ArithDialect",
+                           "mlir::math::MathDialect", "mlir::LLVM::LLVMDialect"];
+  let statistics = [Statistic<"numKernels", "kernels", "Kernels lowered">];
+}
+
 def GpuFinalizeKernels : Pass<"tsp-gpu-finalize-kernels", "mlir::ModuleOp"> {
   let summary = "Turns kernels in device form into functions of the NVVM dialect.";
   let description = [{

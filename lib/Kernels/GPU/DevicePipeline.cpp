@@ -21,6 +21,7 @@ void tsp::buildDeviceKernelPipeline(OpPassManager &manager,
   GpuLowerSdpaKernelsOptions sdpa;
   sdpa.architecture = options.architectures.front();
   manager.addPass(createGpuLowerSdpaKernels(sdpa));
+  manager.addPass(createGpuLowerFusedKernels());
   manager.addPass(createGpuAddRuntimeKernels());
   manager.addPass(createGpuFinalizeKernels());
 }

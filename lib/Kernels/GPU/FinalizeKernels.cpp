@@ -41,6 +41,8 @@ static void addConversions(OpPassManager &manager) {
   ConvertGpuOpsToNVVMOpsOptions bare;
   bare.useBarePtrCallConv = true;
   manager.addPass(createConvertGpuOpsToNVVMOps(bare));
+  // What libdevice has no function for: bits counted, signs copied.
+  manager.addPass(createConvertMathToLLVMPass());
   manager.addPass(createConvertNVVMToLLVMPass());
   manager.addPass(createReconcileUnrealizedCastsPass());
   manager.addPass(createCanonicalizerPass());
