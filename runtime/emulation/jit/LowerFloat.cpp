@@ -25,12 +25,9 @@ unsigned Lowering::rounding() const {
 Value *Lowering::flush(Value *value, Type type) {
   if (!current->has("ftz"))
     return value;
-  if (type.element().bits == 64)
-    unsupported();
   // Of f16 the limit is that of f16; values are held as float.
-  double smallest = type.element().bits == 16 && type.kind == ptx::Kind::Float
-                        ? 0x1p-14
-                        : 0x1p-126;
+  bool isHalf = type.element().bits == 16 && type.kind == ptx::Kind::Float;
+  double smallest = type.bits == 64 ? 0x1p-1022 : isHalf ? 0x1p-14 : 0x1p-126;
   auto *real = value->getType();
   Value *size = builder.CreateUnaryIntrinsic(Intrinsic::fabs, value);
   Value *isTiny = builder.CreateFCmpOLT(size, ConstantFP::get(real, smallest));
@@ -45,6 +42,14 @@ Value *Lowering::saturate(Value *value) {
   Value *zero = ConstantFP::get(real, 0.0), *one = ConstantFP::get(real, 1.0);
   value = builder.CreateSelect(builder.CreateFCmpOGT(value, zero), value, zero);
   return builder.CreateSelect(builder.CreateFCmpOGT(value, one), one, value);
+}
+
+/// The upper half of a double, as rcp.approx.ftz.f64 and rsqrt give it.
+Value *Lowering::upperHalf(Value *value) {
+  auto *bits = value->getType()->getWithNewType(builder.getInt64Ty());
+  Value *upper = builder.CreateAnd(builder.CreateBitCast(value, bits),
+                                   ConstantInt::get(bits, ~uint64_t(0) << 32));
+  return builder.CreateBitCast(upper, value->getType());
 }
 
 /// What modifiers do to a result, and the rounding to its type.
@@ -86,6 +91,35 @@ void Lowering::floatBinary(const Instruction &instruction) {
   write(finish(result, type));
 }
 
+/// x * y + z of 16-bit floats as a double that rounds to them like the exact sum:
+/// when bits were lost, the last one kept is set.
+Value *Lowering::oddSum(Value *x, Value *y, Value *z) {
+  auto *real = x->getType()->getWithNewType(builder.getDoubleTy());
+  auto *integer = x->getType()->getWithNewType(builder.getInt64Ty());
+  Value *product = builder.CreateFMul(builder.CreateFPExt(x, real),
+                                      builder.CreateFPExt(y, real));
+  z = builder.CreateFPExt(z, real);
+  Value *sum = builder.CreateFAdd(product, z);
+  // What the sum lost, exactly (Knuth).
+  Value *back = builder.CreateFSub(sum, product);
+  Value *lost = builder.CreateFAdd(
+      builder.CreateFSub(product, builder.CreateFSub(sum, back)),
+      builder.CreateFSub(z, back));
+  Value *zero = ConstantFP::get(real, 0.0);
+  Value *isLost = builder.CreateFCmpONE(lost, zero);
+  Value *bits = builder.CreateBitCast(sum, integer);
+  Value *isEven = builder.CreateICmpEQ(
+      builder.CreateAnd(bits, ConstantInt::get(integer, 1)),
+      ConstantInt::get(integer, 0));
+  Value *sameSign = builder.CreateICmpEQ(builder.CreateFCmpOLT(lost, zero),
+                                         builder.CreateFCmpOLT(sum, zero));
+  Value *step = builder.CreateSelect(sameSign, ConstantInt::get(integer, 1),
+                                     ConstantInt::getSigned(integer, -1));
+  Value *odd = builder.CreateAdd(bits, step);
+  bits = builder.CreateSelect(builder.CreateAnd(isLost, isEven), odd, bits);
+  return builder.CreateBitCast(bits, real);
+}
+
 void Lowering::floatFma(const Instruction &instruction) {
   Type type = instruction.type();
   Value *x = flush(readFloat(1, type), type),
@@ -99,13 +133,8 @@ void Lowering::floatFma(const Instruction &instruction) {
                         {x, y, z}, mode),
                type));
   }
-  if (type.element().bits == 16) {
-    // One rounding only: the product is exact in double.
-    auto *doubles = x->getType()->getWithNewType(builder.getDoubleTy());
-    x = builder.CreateFPExt(x, doubles);
-    y = builder.CreateFPExt(y, doubles);
-    z = builder.CreateFPExt(z, doubles);
-  }
+  if (type.element().bits == 16)
+    return write(finish(oddSum(x, y, z), type));
   Value *result =
       builder.CreateIntrinsic(Intrinsic::fma, {x->getType()}, {x, y, z});
   write(finish(result, type));
@@ -117,22 +146,20 @@ void Lowering::floatUnary(const Instruction &instruction) {
   Value *x = flush(readFloat(1, type), type);
   auto one = [&] { return ConstantFP::get(x->getType(), 1.0); };
   bool is64 = type.bits == 64;
-  if (opcode == "rcp" || opcode == "sqrt") {
+  if (opcode == "rcp" || opcode == "sqrt" || opcode == "rsqrt") {
     unsigned mode = rounding();
-    if (opcode == "rcp")
-      return write(finish(mode ? callMath(is64 ? "divRounded64" : "divRounded",
-                                          {one(), x}, mode)
-                               : builder.CreateFDiv(one(), x),
-                          type));
-    return write(finish(
-        mode ? callMath(is64 ? "sqrtRounded64" : "sqrtRounded", {x}, mode)
-             : builder.CreateUnaryIntrinsic(Intrinsic::sqrt, x),
-        type));
+    Value *result = x;
+    if (opcode != "rcp")
+      result = mode ? callMath(is64 ? "sqrtRounded64" : "sqrtRounded", {x}, mode)
+                    : builder.CreateUnaryIntrinsic(Intrinsic::sqrt, x);
+    if (opcode != "sqrt")
+      result = mode ? callMath(is64 ? "divRounded64" : "divRounded",
+                               {one(), result}, mode)
+                    : builder.CreateFDiv(one(), result);
+    if (is64 && instruction.has("approx"))
+      result = upperHalf(result);
+    return write(finish(result, type));
   }
-  if (opcode == "rsqrt")
-    return write(finish(builder.CreateFDiv(one(), builder.CreateUnaryIntrinsic(
-                                                      Intrinsic::sqrt, x)),
-                        type));
   if (is64)
     unsupported();
   const char *name = opcode == "ex2"   ? "exp2"

@@ -152,6 +152,8 @@ private:
   void copySign(const Instruction &);
   Value *flush(Value *value, Type type);
   Value *saturate(Value *value);
+  Value *oddSum(Value *x, Value *y, Value *z);
+  Value *upperHalf(Value *value);
   Value *finish(Value *value, Type type);
   unsigned rounding() const;
 

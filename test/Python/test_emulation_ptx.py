@@ -1,0 +1,82 @@
+# Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Every instruction of the emulation against exact arithmetic, in each way that it is compiled: on vectors of lanes, on some of
+them, and on what all lanes share."""
+import numpy as np
+import pytest
+
+import cuda_driver
+import ptx_reference
+from ptx_snippets import BF16, SNIPPETS
+
+COUNT = 64
+REGISTER = {2: ".b16", 4: ".b32", 8: ".b64"}
+HEADER = ".version 8.0\n.target sm_80\n.address_size 64\n"
+
+
+def kernel(name, snippet, way):
+    """`way`: lanes; half (odd lanes skip it); uniform (each block has one element)."""
+    text, inputs, output, _, _ = snippet
+    body = ["ld.param.u64 %%out, [%s_%d];" % (name, len(inputs)), "mov.u32 %i, %tid.x;", "mov.u32 %t0, %ctaid.x;",
+            "mov.u32 %t1, %ntid.x;"]
+    index = "%t0" if way == "uniform" else "%i"
+    for i, dtype in enumerate(inputs):
+        size = dtype.itemsize
+        body += [f"ld.param.u64 %w0, [{name}_{i}];", f"mad.wide.u32 %w0, {index}, {size}, %w0;",
+                 f"ld.global.b{8 * size} %{'abc'[i]}, [%w0];"]
+    body += [f"mad.wide.u32 %out, {index}, {output.itemsize}, %out;"]
+    if way == "half":
+        body += ["and.b32 %t2, %i, 1;", "setp.ne.u32 %p2, %t2, 0;", "@%p2 bra SKIP;"]
+    body += [text, f"st.global.b{8 * output.itemsize} [%out], %d;"]
+    if way == "half":
+        body += ["SKIP:"]
+    registers = [".reg .pred %p<3>;", ".reg .b32 %t<4>, %i, %f0;", ".reg .b64 %w<2>, %out;", ".reg .b16 %h<2>;",
+                 f".reg {REGISTER[output.itemsize]} %d;"]
+    registers += [f".reg {REGISTER[d.itemsize]} %{'abc'[i]};" for i, d in enumerate(inputs)]
+    parameters = ", ".join(f".param .u64 {name}_{i}" for i in range(len(inputs) + 1))
+    return f".visible .entry {name}({parameters}) {{\n" + "\n".join(registers + body + ["ret;"]) + "\n}\n"
+
+
+@pytest.fixture(scope="module")
+def compiled():
+    ptx = HEADER + "".join(kernel(f"k{i}_{way}", s, way) for i, s in enumerate(SNIPPETS.values())
+                           for way in ("lanes", "half", "uniform"))
+    return cuda_driver.Device().module(ptx)
+
+
+def check(actual, expected, tolerance, inputs):
+    """NaNs agree with NaNs; the rest within `tolerance`, relative. Words are compared by their halves where they hold floats."""
+    if expected.dtype.kind in "iu" and tolerance == 0:
+        wrong = actual != expected
+    else:
+        with np.errstate(all="ignore"):
+            a, e = actual.astype(np.float64), expected.astype(np.float64)
+            near = np.abs(a - e) <= tolerance * np.maximum(np.abs(e), 2.0 ** -126)
+            wrong = ~((a == e) | near | (np.isnan(a) & np.isnan(e)))
+    assert not wrong.any(), [(*[v[i] for v in inputs], "gave", actual[i], "not", expected[i]) for i in np.flatnonzero(wrong)[:3]]
+
+
+@pytest.mark.parametrize("number,name", list(enumerate(SNIPPETS)), ids=list(SNIPPETS))
+def test_snippet(compiled, number, name):
+    text, types, output, reference, tolerance = SNIPPETS[name]
+    packed = {"f16": np.float16, "bf16": BF16}.get(name.split(":")[0])
+    inputs = []
+    for i, dtype in enumerate(types):
+        if packed and dtype == np.uint32:
+            inputs.append(ptx_reference.pack(*[ptx_reference.interesting(packed, 10 * number + i + j, COUNT) for j in (3, 5)]))
+        else:
+            inputs.append(ptx_reference.interesting(dtype, 10 * number + i, COUNT))
+    with np.errstate(all="ignore"):
+        expected = np.asarray(reference(*inputs)).astype(output)
+    untouched = np.full(COUNT, 0xAB, np.uint8).repeat(output.itemsize).view(output)
+    for way in ("lanes", "half", "uniform"):
+        blocks, threads = (COUNT, 32) if way == "uniform" else (1, COUNT)
+        [actual] = compiled.run(f"k{number}_{way}", blocks, threads, inputs, [untouched])
+        wanted = expected
+        if way == "half":
+            wanted = np.where(np.arange(COUNT) % 2, untouched, expected)
+        if packed and output == np.uint32:
+            for a, e in zip(ptx_reference.halves(actual, packed), ptx_reference.halves(wanted, packed)):
+                check(a, e, 2.0 ** -8 if "tanh" in text else tolerance, inputs)
+        else:
+            check(actual, wanted, tolerance, inputs)
