@@ -258,6 +258,7 @@ static void runModel(const CommandLine &line, Context &context) {
   };
   write(line.stats, &Context::stats);
   write(line.trace, &Context::trace);
+  context.running().finish();
 }
 
 int tsp_main_model(const tsp_model *model, int argc, char **argv) {

@@ -360,7 +360,6 @@ void Processes::watch(Events newEvents) {
 }
 
 void Processes::unwatch() {
-  report();
   std::lock_guard<std::mutex> handled(handling);
   std::lock_guard<std::mutex> lock(mutex);
   events = Events();
@@ -402,7 +401,9 @@ std::vector<std::string> Processes::gather(const std::string &mine) {
 }
 
 void Processes::finish() {
-  // All say that they are done, then hear that all are.
+  // All say that they are done, then hear that all are. Process 0 has looked
+  // at everybody's last report by then.
+  report();
   std::string done;
   gather(done);
   broadcast(done);
@@ -414,4 +415,6 @@ void Processes::finish() {
       all &= !line || line->bye;
     return all || hasFailed.load();
   });
+  if (hasFailed.load())
+    throw Error(message);
 }

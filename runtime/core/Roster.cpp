@@ -48,7 +48,11 @@ void Roster::started(int64_t rank, const TransferKey &key,
 
 void Roster::waits(int64_t rank, const TransferKey &key) {
   std::lock_guard<std::mutex> lock(mutex);
-  ownWaits.emplace(rank, std::make_pair(key, nowNs()));
+  auto known = ownWaits.find(rank);
+  bool isSame = known != ownWaits.end() && !(known->second.first < key) &&
+                !(key < known->second.first);
+  if (!isSame)
+    ownWaits[rank] = {key, nowNs()};
 }
 
 void Roster::waitsNoMore(int64_t rank) {

@@ -41,7 +41,8 @@ public:
   // In every process, by its ranks.
   void nextCall();
   void started(int64_t rank, const TransferKey &key, const Transfer &transfer);
-  /// What a rank waits for; a rank is in one wait at a time.
+  /// What a rank waits for; a rank is in one wait at a time, and may say so
+  /// again and again.
   void waits(int64_t rank, const TransferKey &key);
   void waitsNoMore(int64_t rank);
   void finished(int64_t rank);

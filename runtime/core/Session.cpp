@@ -60,6 +60,13 @@ void Session::open() {
   communicator = backend->makeCommunicator(*this);
 }
 
+void Session::finish() {
+  if (!processes || isFinished)
+    return;
+  isFinished = true;
+  processes->finish();
+}
+
 tsp_rank *Session::findRank(int64_t index) const {
   int64_t slot = ranks.empty() ? -1 : index - ranks.front()->index;
   return slot >= 0 && slot < int64_t(ranks.size()) ? ranks[slot].get()
@@ -68,12 +75,12 @@ tsp_rank *Session::findRank(int64_t index) const {
 
 Session::~Session() {
   if (processes) {
-    processes->unwatch();
     try {
-      processes->finish();
+      finish();
     } catch (const std::exception &) {
       // Others have failed; whoever ran into it has said so.
     }
+    processes->unwatch();
   }
   stop.store(true);
   commandBell.ring();

@@ -43,6 +43,10 @@ struct Session {
   /// A rank of this process, or null.
   tsp_rank *findRank(int64_t index) const;
 
+  /// At the end: waits until all processes come here, so that an error of
+  /// another one is this one's too, and throws it.
+  void finish();
+
   /// Runs fn(rank) on every rank's main thread and waits for all. Throws the
   /// first error of any of them. A rank that is lost may still use fn: it
   /// captures no references to locals.
@@ -71,6 +75,7 @@ private:
 
   std::atomic<bool> aborted{false}, stop{false};
   std::atomic<bool> isLost{false};
+  bool isFinished = false;
   std::mutex errorMutex;
   std::string error;
 

@@ -4,6 +4,8 @@
 import json
 import os
 import pathlib
+import signal
+import socket
 import subprocess
 import time
 
@@ -14,10 +16,11 @@ import tsp
 from Integration import harness
 
 BIN = pathlib.Path(os.environ.get("TSP_BIN", pathlib.Path(__file__).resolve().parents[2] / "build" / "bin"))
-MODEL = BIN / "tsp-process-model"
+MODEL = BIN / "tsp-process-model-host"
+CUDA_MODEL = BIN / "tsp-process-model-cuda"
 MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-q"]
 X = np.arange(30, dtype=np.float32).reshape(10, 3)
-ALL_REDUCE = "all_reduce of f32 [1][1][4 bytes] sum, number 0 of axis 't'"
+ALL_REDUCE = "all_reduce of f32 [1][9][4 bytes] sum, number 0 of axis 't'"
 
 
 @pytest.fixture
@@ -27,16 +30,30 @@ def x_file(tmp_path):
     return path
 
 
-def mpirun(processes, command, fault="", **kwargs):
+def mpirun(processes, command, fault=""):
     return subprocess.run([*MPIRUN, "-n", str(processes), *map(str, command)], capture_output=True, text=True, timeout=60,
-                          env={**os.environ, "TSP_TEST_FAULT": fault}, **kwargs)
+                          env={**os.environ, "TSP_TEST_FAULT": fault})
+
+
+def torchrun(processes, command, fault="", **variables):
+    """What torchrun does: one process a rank, which finds the others by its environment."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    common = {**os.environ, "TSP_TEST_FAULT": fault, "WORLD_SIZE": str(processes), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
+              **variables}
+    started = [subprocess.Popen([*map(str, command)], stderr=subprocess.PIPE, text=True,
+                                env={**common, "RANK": str(rank), "LOCAL_RANK": str(rank)}) for rank in range(processes)]
+    return [subprocess.CompletedProcess(command, process.wait(), stderr=text)
+            for process, text in [(process, process.communicate(timeout=60)[1]) for process in started]]
 
 
 def check_results(path):
     results = np.load(path)
-    assert results["total"] == X.sum()
-    np.testing.assert_array_equal(results["y"], X + X.sum())
-    np.testing.assert_array_equal(results["whole"], X[::-1])
+    parts = np.concatenate([X, np.zeros((2, 3), np.float32)]).reshape(4, 3, 3)
+    np.testing.assert_array_equal(results["total"], parts.sum(0))
+    np.testing.assert_array_equal(results["whole"], X)
+    np.testing.assert_array_equal(results["y"], np.roll(parts, 1, axis=0).reshape(12, 3)[:10])
 
 
 def test_mpirun_results_stats_and_trace(x_file, tmp_path):
@@ -49,7 +66,7 @@ def test_mpirun_results_stats_and_trace(x_file, tmp_path):
     for rank in ranks:
         assert len(rank["run_seconds"]) == 3
         received = {entry["collective"]: entry["bytes_received"] for entry in rank["collectives"]}
-        assert received == {"all_gather": (10 - min(3, 10 - 3 * rank["rank"])) * 12, "all_reduce": 6}
+        assert received == {"all_gather": (10 - min(3, 10 - 3 * rank["rank"])) * 12, "all_reduce": 54, "send_recv": 36}
     trace = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
     assert {event["pid"] for event in trace} == {0, 1, 2, 3}
     assert sum(event["name"] == "all_gather" for event in trace) == 12
@@ -68,24 +85,29 @@ def test_a_compiled_block_gives_the_same_bits(exported, executable, tmp_path):
     assert [rank["collectives"] for rank in ranks] == [rank["collectives"] for rank in expected.stats["ranks"]]
 
 
-@pytest.mark.parametrize("fault, message", [
-    ("killed", f"rank 2 ended without a word (killed?); it had started no transfer; rank # waits in {ALL_REDUCE}"),
-    ("stuck", f"rank 1 is late: for #.# s it has not joined {ALL_REDUCE}, in which rank # waits for it; it computes"),
-    ("ends", f"rank 1 has ended the program but has not joined {ALL_REDUCE}, in which rank # waits for it"),
-    ("fails", "rank 3: no such token"),
-    ("swapped", "ranks # and # disagree on transfer number 0 of axis 't': rank # does all_"),
-])
-def test_a_fault_of_one_rank_ends_all(x_file, fault, message):
+FAULTS = {
+    "killed": f"rank 2 ended without a word (killed?); it had started no transfer; rank # waits in {ALL_REDUCE}",
+    "stuck": f"rank 1 is late: for #.# s it has not joined {ALL_REDUCE}, in which rank # waits for it; it computes",
+    "ends": f"rank 1 has ended the program but has not joined {ALL_REDUCE}, in which rank # waits for it",
+    "fails": "rank 3: no such token",
+    "swapped": "ranks # and # disagree on transfer number 0 of axis 't': rank # does all_",
+}
+DIGITS = str.maketrans("0123456789", "#" * 10)
+
+
+def check_fault(errors, fault):
+    assert any(line.translate(DIGITS).startswith("error: " + FAULTS[fault].translate(DIGITS)) for line in errors.splitlines()), errors
+    number = {"killed": "rank 2 ended", "stuck": "rank 1 is late", "ends": "rank 1 has ended"}.get(fault, "")
+    assert number in errors
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_of_one_rank_ends_all(x_file, fault):
     begin = time.monotonic()
     run = mpirun(4, [MODEL, f"--args={x_file}", "--threads=1", "--watchdog=2"], fault)
     assert run.returncode != 0
     assert time.monotonic() - begin < 20
-    digits = str.maketrans("0123456789", "#" * 10)
-    wanted = "error: " + message.translate(digits)
-    lines = [line.translate(digits) for line in run.stderr.splitlines()]
-    assert any(line.startswith(wanted) for line in lines), run.stderr
-    if fault == "killed":
-        assert "rank 2 ended" in run.stderr
+    check_fault(run.stderr, fault)
 
 
 def test_a_wrong_shape_on_one_rank_ends_all(x_file, tmp_path):
@@ -106,10 +128,55 @@ def test_processes_must_divide_the_ranks(x_file):
 
 
 def test_torchrun_has_no_mpi(x_file):
-    """Two processes meet at MASTER_ADDR:MASTER_PORT; the host target then asks for MPI."""
-    common = {**os.environ, "WORLD_SIZE": "4", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29611"}
-    started = [subprocess.Popen([MODEL, f"--args={x_file}"], stderr=subprocess.PIPE, text=True,
-                                env={**common, "RANK": str(rank), "LOCAL_RANK": str(rank)}) for rank in range(4)]
-    texts = [process.communicate(timeout=30)[1] for process in started]
-    assert all(process.returncode == 1 for process in started)
-    assert any("torchrun started 4 processes, but MPI knows of 1" in text for text in texts), texts
+    """The processes meet at MASTER_ADDR:MASTER_PORT; the host target then asks for MPI."""
+    runs = torchrun(4, [MODEL, f"--args={x_file}"])
+    assert all(run.returncode == 1 for run in runs)
+    assert any("torchrun started 4 processes, but MPI knows of 1" in run.stderr for run in runs), runs
+
+
+@pytest.mark.parametrize("processes", [4, 2, 1])
+def test_devices_of_several_processes(x_file, tmp_path, processes):
+    """Over NCCL; with two processes each has two ranks."""
+    runs = torchrun(processes, [CUDA_MODEL, "--emulate", f"--args={x_file}", f"--out={tmp_path}/out.npz",
+                                f"--stats={tmp_path}/stats.json", f"--trace={tmp_path}/trace.json", "--repeat=2"])
+    assert all(run.returncode == 0 for run in runs), runs
+    check_results(tmp_path / "out.npz")
+    stats = json.loads((tmp_path / "stats.json").read_text())
+    assert [rank["rank"] for rank in stats["ranks"]] == [0, 1, 2, 3]
+    trace = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    assert sum(event["name"] == "all_gather" and event["ph"] == "X" for event in trace) == 8
+
+
+@pytest.mark.parametrize("how", ["mpirun", "agent store"])
+def test_devices_are_met_through(x_file, tmp_path, how):
+    command = [CUDA_MODEL, "--emulate", f"--args={x_file}", f"--out={tmp_path}/out.npz"]
+    if how == "mpirun":
+        run = mpirun(4, command)
+        assert run.returncode == 0, run.stderr
+    else:
+        # torchrun's own store listens on MASTER_PORT.
+        runs = torchrun(4, command, TORCHELASTIC_USE_AGENT_STORE="True")
+        assert all(run.returncode == 0 for run in runs), runs
+    check_results(tmp_path / "out.npz")
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_of_one_device_process_ends_all(x_file, fault):
+    begin = time.monotonic()
+    runs = torchrun(4, [CUDA_MODEL, "--emulate", f"--args={x_file}", "--watchdog=2"], fault)
+    assert all(run.returncode != 0 for run in runs)
+    assert time.monotonic() - begin < 25
+    for run in runs:
+        if run.returncode != -signal.SIGKILL:
+            check_fault(run.stderr, fault)
+
+
+def test_without_a_driver_the_model_says_what_is_missing(x_file):
+    run = subprocess.run([CUDA_MODEL, f"--args={x_file}"], capture_output=True, text=True, timeout=60,
+                         env={name: value for name, value in os.environ.items() if name not in ("LD_LIBRARY_PATH", "TSP_EMULATION")})
+    if run.returncode == 0:
+        pytest.skip("this machine has a CUDA driver")
+    assert "there is no CUDA driver on this machine (libcuda.so.1: " in run.stderr
+    assert "--emulate" in run.stderr
+    libraries = subprocess.run(["ldd", CUDA_MODEL], capture_output=True, text=True).stdout
+    assert not any(name in libraries for name in ("libcuda", "libnccl", "libmpi")), libraries

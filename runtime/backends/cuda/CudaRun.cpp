@@ -32,7 +32,10 @@ bool CudaDevice::drain(Stream stream) {
       lastChange = nowNs();
     if (!session.failed())
       session.communicator->poll(rank);
+    // Process 0 sees who is late; this is for when it does not.
     double limit = session.options.watchdog_s;
+    if (session.roster && limit > 0)
+      limit = 2 * limit + 2;
     if (session.failed()) {
       // Work that waits for nobody ends by itself; give it time.
       failedAt = failedAt ? failedAt : nowNs();

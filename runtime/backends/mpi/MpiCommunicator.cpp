@@ -204,10 +204,12 @@ private:
     std::vector<int64_t> processes;
     for (const auto &member : flight.group->members)
       processes.push_back(member->index);
-    // Messages of one pair and tag keep their order; every MPI allows tags up
-    // to 32767.
-    int tag = int(
-        (uint64_t(flight.group->number) * 1024 + flight.number % 1024) % 32768);
+    // Messages of one pair and tag keep their order. Ranks that disagree have
+    // other tags and meet nobody. Every MPI allows tags up to 32767.
+    std::string what = format("%d %llu ", flight.group->number,
+                              (unsigned long long)flight.number) +
+                       own.transfer.signature();
+    int tag = int(std::hash<std::string>()(what) % 32768);
     try {
       MpiTransport transport(mpi, comm, session, processes, flight.me, tag);
       MessageTransfer(transport, ops, own.transfer, flight.me).run();

@@ -221,11 +221,12 @@ void NcclCommunicator::poll(tsp_rank &rank) {
          driver.eventQuery(own.outstanding.front().done) == cuda::success)
     own.outstanding.pop_front();
   // A rank waits once its own device has come to the transfer.
-  noteWaitEnd(rank);
   if (!own.outstanding.empty() &&
       driver.eventQuery(ownMarks(own.outstanding.front().flight).ready) ==
           cuda::success)
     noteWait(rank, own.outstanding.front().flight);
+  else
+    noteWaitEnd(rank);
   for (Comm comm : own.groups) {
     Result error = success;
     {

@@ -281,7 +281,6 @@ static std::vector<Case> cases() {
 INSTANTIATE_TEST_SUITE_P(All, CollectivesTest, testing::ValuesIn(cases()),
                          caseName);
 
-#ifdef TSP_TEST_DEVICES
 /// Fewer on devices, which may be emulated.
 static std::vector<Case> deviceCases(Where where) {
   std::vector<Case> result;
@@ -303,4 +302,3 @@ INSTANTIATE_TEST_SUITE_P(Local, CollectivesTest,
 INSTANTIATE_TEST_SUITE_P(Nccl, CollectivesTest,
                          testing::ValuesIn(deviceCases(Where::Devices)),
                          caseName);
-#endif
