@@ -1,0 +1,62 @@
+# Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The attention core on a (possibly emulated) GPU against NumPy in f64: the cases of the host's test, and tensor cores' own."""
+import numpy as np
+import pytest
+
+import device_runner
+from test_kernels_sdpa import CASES, LIMITS, Attention, close
+
+pytestmark = pytest.mark.skipif(not device_runner.available(), reason="needs tsp-opt and the emulation")
+
+# Widths that tensor cores take, each way that Q and rows are held; lengths that fill no tile.
+WIDE = {
+    **{f"width_{width}": Attention(queries=75, keys=83, heads=2, width=width, value_width=width, scale=width**-0.5, causal=True, positions="s",
+                                   query_start=8) for width in (16, 32, 80, 96, 128, 192, 256)},
+    "widths_differ": Attention(queries=33, keys=66, heads=2, width=64, value_width=128, scale=0.125),
+    "two_row_tiles": Attention(batch=9, queries=130, keys=70, heads=24, kv_heads=12, width=32, value_width=64, scale=0.2, causal=True, positions="s"),
+}
+ALL = CASES | WIDE
+SETS = {"bf16": ALL, "f16": WIDE, "f32": CASES, "f64": {name: CASES[name] for name in ("plain", "batch", "odd", "everything")}}
+
+
+@pytest.fixture(scope="module", params=SETS)
+def kernels(request, tmp_path_factory):
+    text = ""
+    for name, case in SETS[request.param].items():
+        case.dtype = request.param
+        text += case.text(case.make(), name)[0]
+    return request.param, device_runner.compile_kernels(text, tmp_path_factory.mktemp("sdpa"), ["--tsp-gpu-lower-sdpa-kernels"])
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_case(kernels, name):
+    dtype, compiled = kernels
+    if name not in SETS[dtype]:
+        pytest.skip(f"not a case of {dtype}")
+    case = ALL[name]
+    case.dtype = dtype
+    made = case.make()
+    found = compiled[name]([array for array, _ in made.values()], case.text(made)[1])
+    expected = case.expected(made)
+    close(found[0], expected[0], LIMITS[dtype])
+    close(found[1], expected[1], LIMITS["f64" if dtype == "f64" else "f32"])
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "f32"])
+def test_masked_keys_have_no_influence(tmp_path, dtype):
+    """What a masked key holds, NaN even, changes no bit of the scores; large scores do not overflow."""
+    case = Attention(queries=20, keys=80, mask=(1, 0, 0), scale=40.0, dtype=dtype)
+    made = case.make()
+    mask = np.zeros((1, 1, 1, 80), bool)
+    mask[..., :41] = True
+    made["mask"] = mask, "i1"
+    text, outputs = case.text(made)
+    kernel = device_runner.compile_kernels(text, tmp_path, ["--tsp-gpu-lower-sdpa-kernels"])["k"]
+    one = kernel([a for a, _ in made.values()], outputs)
+    made["k"][0][:, 41:] = np.nan
+    made["v"][0][:, 41:] = 1e30
+    other = kernel([a for a, _ in made.values()], outputs)
+    for x, y in zip(one, other):
+        np.testing.assert_array_equal(x, y)
+        assert np.isfinite(x.astype(np.float32)).all()
