@@ -43,7 +43,7 @@ function(tsp_make_unsupported text pattern declaration answer output)
   set(content "// Made from a header by cmake/TspCudaHeaders.cmake.\n${declaration}\nextern \"C\" {\n")
   set(names)
   foreach(match IN LISTS matches)
-    string(REGEX REPLACE ".*[ *]([A-Za-z0-9_]+)$" "\\1" name "${match}")
+    string(REGEX REPLACE ".*[ \n]([A-Za-z0-9_]+)$" "\\1" name "${match}")
     list(APPEND names ${name})
   endforeach()
   list(REMOVE_DUPLICATES names)
@@ -66,7 +66,7 @@ function(tsp_make_driver_tables header directory)
     string(APPEND content "{${name}, \"${name}\", \"${words}\"},\n")
   endforeach()
   file(GENERATE OUTPUT "${directory}/ErrorNames.inc" CONTENT "${content}")
-  tsp_make_unsupported("${text}" "CUresult +cu[A-Z][A-Za-z0-9_]+"
+  tsp_make_unsupported("${text}" "CUresult[ \n]+cu[A-Z][A-Za-z0-9_]+"
     "int tspUnsupportedDriverCall(const char *name);"
     tspUnsupportedDriverCall "${directory}/Unsupported.cpp")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${header}")
@@ -75,7 +75,7 @@ endfunction()
 # Unsupported.cpp of NCCL.
 function(tsp_make_nccl_table header directory)
   tsp_preprocess("${header}" text "-I${TSP_CUDART_INCLUDE}")
-  tsp_make_unsupported("${text}" "ncclResult_t +nccl[A-Z][A-Za-z0-9_]+"
+  tsp_make_unsupported("${text}" "ncclResult_t[ \n]+nccl[A-Z][A-Za-z0-9_]+"
     "int tspUnsupportedNcclCall(const char *name);"
     tspUnsupportedNcclCall "${directory}/Unsupported.cpp")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${header}")
