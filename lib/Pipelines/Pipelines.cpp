@@ -9,6 +9,7 @@
 //
 //   import     flat functions of supported ops; arguments with names and kinds
 //   raised     attention as tsp.sdpa
+//   sharded    every value with its placement, every op with what it does
 //   local      the program of one rank: local shapes, collectives, folds
 //   scheduled  folds as loops that say how their parts are moved
 //   kernels    launches of kernels, collectives, loops; collectives started
@@ -53,14 +54,18 @@ static void buildRaise(OpPassManager &manager, const PipelineOptions &options) {
 }
 
 /// The program's own shardings first: they are seeds beside the strategy's.
+static void buildSharded(OpPassManager &manager, const PipelineOptions &options) {
+  manager.addPass(createTspImportShardings());
+  TspPlanOptions plan;
+  plan.strategy = options.strategy;
+  plan.remarks = options.remarks;
+  manager.addPass(createTspPlan(plan));
+}
+
 /// Collectives of shard_map are converted once its body is part of the program.
 /// Simplified once more: a strategy leaves constants and views behind.
-static void buildLocal(OpPassManager &manager, const PipelineOptions &options) {
-  manager.addPass(createTspImportShardings());
-  TspPartitionOptions partition;
-  partition.strategy = options.strategy;
-  partition.remarks = options.remarks;
-  manager.addPass(createTspPartition(partition));
+static void buildLocal(OpPassManager &manager, const PipelineOptions &) {
+  manager.addPass(createTspPartition());
   manager.addPass(createTspConvertCollectives());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
@@ -119,6 +124,7 @@ ArrayRef<Phase> tsp::getPhases() {
   static const Phase phases[] = {
       {"import", "Takes in a program as JAX prints it", buildImport},
       {"raised", "Recognises attention", buildRaise},
+      {"sharded", "Gives every value its placement", buildSharded},
       {"local", "Makes the program of one rank", buildLocal},
       {"scheduled", "Turns folds into loops that move their parts", buildSchedule},
       {"kernels", "Makes launches of kernels, starts collectives early", buildKernels},

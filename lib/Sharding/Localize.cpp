@@ -8,6 +8,7 @@
 #include "Localize.h"
 #include "LocalOps.h"
 #include "Reshard.h"
+#include "tsp/Dialect/Sdy/IR/SdyDialect.h"
 #include "tsp/Dialect/StableHLO/IR/StableHLODialect.h"
 
 #include "mlir/Transforms/RegionUtils.h"

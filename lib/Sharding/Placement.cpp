@@ -120,6 +120,10 @@ tsp::fromAttr(PlacementAttr attr, RankedTensorType global, MeshAttr mesh,
         return failure();
       shard.fold = *axis;
       shard.steps = dim.getSteps();
+      if (global.getDimSize(i) % shard.steps != 0)
+        return emitError() << "dim " << i << " of " << global
+                           << " is folded in " << shard.steps
+                           << " steps, which do not divide its size";
     }
   }
   return placement;

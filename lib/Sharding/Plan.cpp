@@ -1,4 +1,4 @@
-//===- Plan.cpp - placements of all values and what ops do ----------------===//
+//===- Plan.cpp - the plan, in memory and in the IR -----------------------===//
 //
 // Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,22 +6,53 @@
 //===----------------------------------------------------------------------===//
 
 #include "tsp/Sharding/Plan.h"
-#include "Reshard.h"
+#include "tsp/Dialect/Sdy/IR/SdyDialect.h"
 #include "tsp/Dialect/StableHLO/IR/StableHLODialect.h"
-#include "tsp/Sharding/SdyPlacement.h"
 
 using namespace mlir;
 using namespace tsp;
 
-static int64_t elementBytes(RankedTensorType type) {
-  return llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+static constexpr StringLiteral kOperands = "tsp.operand_placements";
+static constexpr StringLiteral kResults = "tsp.result_placements";
+static constexpr StringLiteral kFold = "tsp.fold";
+
+bool OpPlan::isFoldPartial() const {
+  return llvm::any_of(llvm::zip(rule.factors, assignment), [](auto pair) {
+    return std::get<0>(pair).kind == FactorKind::Reduce &&
+           std::get<1>(pair).fold >= 0;
+  });
 }
 
-Plan::Plan(func::FuncOp func, MeshAttr mesh, Seeds &seeds)
-    : func(func), mesh(mesh), seeds(seeds) {
-  for (BlockArgument arg : func.getArguments())
-    placements[arg] = seeds.argument(arg.getArgNumber());
-  planBlock(func.getBody().front());
+const DimShard *OpPlan::foldedFactor() const {
+  const auto *it = llvm::find_if(
+      assignment, [](const DimShard &shard) { return shard.fold >= 0; });
+  return it == assignment.end() ? nullptr : it;
+}
+
+void OpPlan::findPartial() {
+  partial.clear();
+  for (auto [factor, shard] : llvm::zip(rule.factors, assignment)) {
+    if (factor.kind != FactorKind::Reduce)
+      continue;
+    for (const AxisSplit &split : shard.axes) {
+      partial.push_back({split.axis});
+      for (auto [d, dim] : llvm::enumerate(results[0].dims))
+        if (dim.levelOf(split.axis) >= 0)
+          partial.back().scatterDim = d;
+    }
+  }
+}
+
+Plan::Plan(Placements placements, Ops ops)
+    : placements(std::move(placements)), ops(std::move(ops)) {
+  for (auto &[op, plan] : this->ops)
+    if (plan->fold >= 0)
+      folds.try_emplace(plan->fold, *plan->foldedFactor());
+}
+
+int Plan::foldOf(Operation *op) const {
+  auto it = ops.find(op);
+  return it == ops.end() ? -1 : it->second->fold;
 }
 
 bool Plan::isRematerialized(Value value) {
@@ -34,489 +65,224 @@ bool Plan::isRematerialized(Value value) {
   return isa_and_nonnull<stablehlo::IotaOp>(op);
 }
 
-int Plan::findFold(int fold) const {
-  while (folds[fold].parent != fold)
-    fold = folds[fold].parent;
-  return fold;
+void Plan::write(func::FuncOp func, MeshAttr mesh) const {
+  Builder b(func.getContext());
+  auto toList = [&](ValueRange values, ArrayRef<Placement> list) {
+    SmallVector<Attribute> attrs;
+    for (auto [value, placement] : llvm::zip(values, list))
+      attrs.push_back(toAttr(placement, typeOf(value), mesh));
+    return b.getArrayAttr(attrs);
+  };
+  for (BlockArgument arg : func.getArguments())
+    func.setArgAttr(arg.getArgNumber(), "tsp.placement",
+                    toAttr(placement(arg), typeOf(arg), mesh));
+  for (auto &[op, plan] : ops) {
+    if (!plan->operands.empty())
+      op->setAttr(kOperands, toList(op->getOperands(), plan->operands));
+    if (!plan->results.empty())
+      op->setAttr(kResults, toList(op->getResults(), plan->results));
+    if (plan->fold >= 0)
+      op->setAttr(kFold, b.getI64IntegerAttr(plan->fold));
+  }
 }
 
-int Plan::foldOf(Operation *op) const {
-  auto it = ops.find(op);
-  return it == ops.end() || it->second->fold < 0 ? -1
-                                                 : findFold(it->second->fold);
+//===----------------------------------------------------------------------===//
+// Out of the IR
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Reads a plan op by op.
+class PlanReader {
+public:
+  explicit PlanReader(MeshAttr mesh) : mesh(mesh) {}
+
+  LogicalResult readFunction(func::FuncOp func);
+
+  Plan::Placements placements;
+  Plan::Ops ops;
+
+private:
+  LogicalResult readBlock(Block &block);
+  LogicalResult readOp(Operation *op);
+  LogicalResult readList(Operation *op, StringRef name, ValueRange values,
+                         SmallVectorImpl<Placement> &list);
+  /// How each factor is sharded, from the operands and results that have it.
+  LogicalResult readAssignment(Operation *op, OpPlan &plan);
+  LogicalResult checkWithoutRule(Operation *op, const OpPlan &plan);
+
+  MeshAttr mesh;
+  /// How the ops read so far fold, by number of the fold.
+  llvm::DenseMap<int, DimShard> folds;
+};
+} // namespace
+
+LogicalResult PlanReader::readList(Operation *op, StringRef name,
+                                   ValueRange values,
+                                   SmallVectorImpl<Placement> &list) {
+  auto attrs = dyn_cast_or_null<ArrayAttr>(op->removeAttr(name));
+  if (!attrs && values.empty())
+    return success();
+  if (!attrs || attrs.size() != values.size())
+    return op->emitOpError("expected ")
+           << name << " with " << values.size() << " placements, found "
+           << (attrs ? std::to_string(attrs.size()) : "none");
+  for (auto [i, value] : llvm::enumerate(values)) {
+    auto attr = dyn_cast<PlacementAttr>(attrs[i]);
+    if (!attr)
+      return op->emitOpError("expected ")
+             << name << " of placements, found " << attrs[i];
+    auto placement =
+        fromAttr(attr, typeOf(value), mesh, [&] { return op->emitOpError(); });
+    if (failed(placement))
+      return failure();
+    list.push_back(*placement);
+  }
+  return success();
 }
 
-Placement Plan::withoutFold(const Placement &placement) const {
-  Placement out = placement;
-  for (DimShard &dim : out.dims)
-    if (dim.fold >= 0)
-      dim = DimShard();
-  return out;
-}
-
-int64_t Plan::bytes(RankedTensorType type, const Placement &placement) const {
-  return localType(type, placement).getNumElements() * elementBytes(type);
-}
-
-int64_t Plan::reshardBytes(RankedTensorType type, const Placement &from,
-                           const Placement &to) const {
-  // The parts of a fold are streamed: they cost the same whatever is chosen.
-  Placement start = from;
-  for (auto [dim, goal] : llvm::zip(start.dims, to.dims))
-    if (goal.fold >= 0 && dim.isOnly(goal.fold))
-      dim = goal;
-  int64_t total = 0;
-  for (const ReshardStep &step : planReshard(type, start, to, mesh))
-    total += step.bytesReceived(type, mesh);
-  return total;
-}
-
-int64_t Plan::moveBytes(Value value, const Placement &to) const {
-  if (isRematerialized(value))
-    return 0;
-  auto broadcast = value.getDefiningOp<stablehlo::BroadcastInDimOp>();
-  if (!broadcast)
-    return reshardBytes(typeOf(value), withoutFold(placement(value)), to);
-  // Made anew from what it broadcasts.
-  Placement operand(typeOf(broadcast.getOperand()).getRank());
-  for (auto [i, d] : llvm::enumerate(broadcast.getBroadcastDimensions()))
-    if (typeOf(broadcast.getOperand()).getDimSize(i) ==
-        typeOf(value).getDimSize(d))
-      operand.dims[i] = to.dims[d];
-  return moveBytes(broadcast.getOperand(), operand);
-}
-
-int64_t Plan::weightPenalty(Value value, int axis, const Placement &to) const {
-  if (isRematerialized(value) || !seeds.isWeight(value))
-    return 0;
-  constexpr int64_t kNever = int64_t(1) << 50;
-  for (auto [d, dim] : llvm::enumerate(placement(value).dims))
-    if (dim.levelOf(axis) >= 0 && to.dims[d].levelOf(axis) < 0 &&
-        to.dims[d].fold != axis)
-      switch (seeds.roleOf(value, d)) {
-      case Role::Head:
-      case Role::Ffn:
-      case Role::Vocab:
-        return kNever;
-      default:
-        break;
+LogicalResult PlanReader::readAssignment(Operation *op, OpPlan &plan) {
+  const ShardingRule &rule = plan.rule;
+  plan.assignment.resize(rule.factors.size());
+  SmallVector<bool> known(rule.factors.size(), false);
+  auto note = [&](ArrayRef<ShardingRule::ValueFactors> factors,
+                  ArrayRef<Placement> list) {
+    for (auto [dims, placement] : llvm::zip(factors, list))
+      for (auto [dim, shard] : llvm::zip(dims, placement.dims)) {
+        int f = rule.majorFactor(dim);
+        if (f < 0 || known[f])
+          continue;
+        known[f] = true;
+        plan.assignment[f] = shard;
+        plan.assignment[f].chunk /= rule.minorSize(dim);
       }
-  return 0;
-}
-
-void Plan::planBlock(Block &block) {
-  for (Operation &op : block) {
-    if (isa<stablehlo::WhileOp>(op))
-      planWhile(&op);
-    else if (isa<stablehlo::CaseOp>(op))
-      planCase(&op);
-    else if (op.hasTrait<OpTrait::IsTerminator>())
-      planReturn(&op);
-    else if (op.getNumResults() == 1 && isRematerialized(op.getResult(0)))
-      continue;
-    else if (auto place = dyn_cast<PlaceOp>(op))
-      planPlace(place);
-    else if (auto manual = dyn_cast<sdy::ManualComputationOp>(op))
-      planManual(manual);
-    else if (isa<ShardingRuleOpInterface>(op))
-      planOp(&op);
-    else
-      planWhole(&op);
-    int fold = foldOf(&op);
-    llvm::SmallDenseSet<int> needed = neededFolds(&op, fold);
-    if (fold >= 0)
-      folds[fold].needs.insert(needed.begin(), needed.end());
-    if (!needed.empty())
-      for (Value result : op.getResults())
-        needs[result] = needed;
-  }
-}
-
-bool Plan::contains(const llvm::SmallDenseSet<int> &set, int fold) const {
-  return llvm::any_of(set, [&](int other) { return findFold(other) == fold; });
-}
-
-bool OpPlan::isFoldPartial() const {
-  return llvm::any_of(llvm::zip(rule.factors, assignment), [](auto pair) {
-    return std::get<0>(pair).kind == FactorKind::Reduce &&
-           std::get<1>(pair).fold >= 0;
-  });
-}
-
-llvm::SmallDenseSet<int> Plan::neededFolds(Operation *op, int fold) const {
-  llvm::SmallDenseSet<int> needed;
-  std::function<void(Value)> add = [&](Value value) {
-    if (auto it = needs.find(value); it != needs.end())
-      needed.insert(it->second.begin(), it->second.end());
-    Operation *def = value.getDefiningOp();
-    if (!def)
-      return;
-    if (def->getNumResults() == 1 && isRematerialized(value)) {
-      llvm::for_each(def->getOperands(), add);
-      return;
-    }
-    int from = foldOf(def);
-    if (from >= 0 && (from != fold || ops.find(def)->second->isFoldPartial()))
-      needed.insert(from);
   };
-  op->walk(
-      [&](Operation *inner) { llvm::for_each(inner->getOperands(), add); });
-  return needed;
-}
+  // Operands first: results may end sharded over axes that were reduced.
+  note(rule.operands, plan.operands);
+  note(rule.results, plan.results);
+  plan.findPartial();
 
-void Plan::planWhole(Operation *op) {
-  auto plan = std::make_unique<OpPlan>();
-  for (Value operand : op->getOperands())
-    plan->operands.push_back(Placement(typeOf(operand).getRank()));
-  for (Value result : op->getResults()) {
-    plan->results.push_back(Placement(typeOf(result).getRank()));
-    placements[result] = plan->results.back();
-  }
-  ops[op] = std::move(plan);
-}
-
-void Plan::planPlace(PlaceOp op) {
-  auto plan = std::make_unique<OpPlan>();
-  plan->operands.push_back(*fromAttr(op.getPlacement(), typeOf(op.getInput()),
-                                     mesh, [&] { return op.emitError(); }));
-  plan->results = plan->operands;
-  placements[op.getResult()] = plan->results[0];
-  ops[op] = std::move(plan);
-}
-
-void Plan::planManual(sdy::ManualComputationOp op) {
-  auto plan = std::make_unique<OpPlan>();
-  auto read = [&](sdy::TensorShardingAttr sharding, Value value) {
-    return *fromAttr(placementOfSharding(sharding, mesh, op.getLoc()),
-                     typeOf(value), mesh, [&] { return op.emitError(); });
-  };
-  for (auto [operand, sharding] :
-       llvm::zip(op->getOperands(), op.getInShardings().getShardings()))
-    plan->operands.push_back(read(sharding, operand));
-  for (auto [result, sharding] :
-       llvm::zip(op->getResults(), op.getOutShardings().getShardings())) {
-    plan->results.push_back(read(sharding, result));
-    placements[result] = plan->results.back();
-  }
-  ops[op] = std::move(plan);
-}
-
-void Plan::planReturn(Operation *op) {
-  // A region's results are settled by the op that holds it.
-  if (!isa<func::ReturnOp>(op))
-    return;
-  auto plan = std::make_unique<OpPlan>();
-  for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
-    Placement placement = isRematerialized(operand)
-                              ? Placement(typeOf(operand).getRank())
-                              : withoutFold(placements[operand]);
-    if (auto asked =
-            func.getResultAttrOfType<PlacementAttr>(i, "tsp.placement"))
-      placement = *fromAttr(asked, typeOf(operand), mesh,
-                            [&] { return op->emitError(); });
-    // The new value of a donated argument lives where the argument does.
-    for (BlockArgument arg : func.getArguments()) {
-      auto alias =
-          func.getArgAttrOfType<IntegerAttr>(arg.getArgNumber(), "tsp.alias");
-      if (alias && alias.getInt() == (int64_t)i)
-        placement = placements[arg];
-    }
-    plan->operands.push_back(placement);
-  }
-  ops[op] = std::move(plan);
-}
-
-void Plan::planWhile(Operation *op) {
-  auto loop = cast<stablehlo::WhileOp>(op);
-  auto plan = std::make_unique<OpPlan>();
-  for (auto [i, operand] : llvm::enumerate(loop.getOperand())) {
-    Placement placement(typeOf(operand).getRank());
-    if (isRematerialized(operand)) {
-      // Nothing binds the initial value: as the strategy wants it.
-      placement = seeds.wantedPlacement(operand);
-    } else {
-      placement = withoutFold(placements[operand]);
-    }
-    for (Value value :
-         {Value(loop.getCond().getArgument(i)),
-          Value(loop.getBody().getArgument(i)), Value(op->getResult(i))})
-      placements[value] = placement;
-    plan->operands.push_back(placement);
-  }
-  plan->results = plan->operands;
-  planBlock(loop.getCond().front());
-  planBlock(loop.getBody().front());
-  ops[op] = std::move(plan);
-}
-
-void Plan::planCase(Operation *op) {
-  auto plan = std::make_unique<OpPlan>();
-  plan->operands.push_back(Placement(0));
-  auto branches = cast<stablehlo::CaseOp>(op).getBranches();
-  for (Region &region : branches)
-    planBlock(region.front());
-  for (auto [i, result] : llvm::enumerate(op->getResults())) {
-    Placement placement(typeOf(result).getRank());
-    Value first = branches.front().front().getTerminator()->getOperand(i);
-    if (!isRematerialized(first))
-      placement = withoutFold(placements[first]);
-    plan->results.push_back(placement);
-    placements[result] = placement;
-  }
-  ops[op] = std::move(plan);
-}
-
-void Plan::planOp(Operation *op) {
-  auto plan = std::make_unique<OpPlan>();
-  plan->rule = cast<ShardingRuleOpInterface>(op).getShardingRule();
-  plan->assignment.resize(plan->rule.factors.size());
-  for (int axis : axesByLevel(op)) {
-    chooseFold(op, axis, *plan);
-    chooseAxis(op, axis, *plan);
-  }
-  for (const auto &dims : plan->rule.operands)
-    plan->operands.push_back(placementOf(plan->rule, dims, plan->assignment));
-  for (const auto &dims : plan->rule.results)
-    plan->results.push_back(placementOf(plan->rule, dims, plan->assignment));
-
-  // Partial results are combined at once, where wanted to a shard.
-  for (auto [f, factor] : llvm::enumerate(plan->rule.factors)) {
-    const DimShard &shard = plan->assignment[f];
-    if (factor.kind != FactorKind::Reduce)
-      continue;
-    for (const AxisSplit &split : shard.axes) {
-      PartialResult partial{split.axis};
-      Value result = op->getResult(0);
-      for (auto [d, dim] : llvm::enumerate(plan->results[0].dims)) {
-        DimShard wanted = seeds.wantedShard(result, d);
-        size_t level = dim.axes.size();
-        if (plan->rule.combine == CombineKind::Sum && partial.scatterDim < 0 &&
-            dim.fold < 0 && !plan->results[0].usesAxis(split.axis) &&
-            wanted.levelOf(split.axis) == (int)level &&
-            prefixOf(wanted, level, mesh) == dim) {
-          partial.scatterDim = d;
-          dim = prefixOf(wanted, level + 1, mesh);
+  auto fits = [&](StringRef what, ArrayRef<ShardingRule::ValueFactors> factors,
+                  ArrayRef<Placement> list) -> LogicalResult {
+    for (auto [i, dims] : llvm::enumerate(factors)) {
+      Placement expected = placementOf(rule, dims, plan.assignment);
+      Placement found = list[i];
+      for (const PartialResult &partial : llvm::reverse(plan.partial))
+        if (what == "result" && i == 0 && partial.scatterDim >= 0) {
+          DimShard &dim = found.dims[partial.scatterDim];
+          dim = prefixOf(dim, dim.axes.size() - 1, mesh);
         }
-      }
-      plan->partial.push_back(partial);
+      if (found != expected)
+        return op->emitOpError("expected a placement of ")
+               << what << " " << i
+               << " that fits those of the others, found one that shards "
+                  "other dims or other parts of them";
     }
+    return success();
+  };
+  for (auto [factor, shard] : llvm::zip(rule.factors, plan.assignment))
+    if (factor.kind == FactorKind::Whole && !shard.isWhole())
+      return op->emitOpError("expected a dim of ")
+             << factor.size << " elements to be whole, found it sharded";
+  if (failed(fits("operand", rule.operands, plan.operands)))
+    return failure();
+  return fits("result", rule.results, plan.results);
+}
+
+LogicalResult PlanReader::checkWithoutRule(Operation *op, const OpPlan &plan) {
+  if (isa<sdy::ManualComputationOp, func::ReturnOp>(op))
+    return success();
+  if (isa<PlaceOp>(op)) {
+    if (plan.operands == plan.results)
+      return success();
+    return op->emitOpError("expected the same placement of operand and result");
   }
+  auto isWhole = [](const Placement &placement) { return placement.isWhole(); };
+  if (llvm::all_of(plan.operands, isWhole) &&
+      llvm::all_of(plan.results, isWhole))
+    return success();
+  return op->emitOpError(
+      "expected values that are whole, as the op has no sharding rule");
+}
+
+LogicalResult PlanReader::readOp(Operation *op) {
+  auto plan = std::make_unique<OpPlan>();
+  if (failed(readList(op, kOperands, op->getOperands(), plan->operands)) ||
+      failed(readList(op, kResults, op->getResults(), plan->results)))
+    return failure();
+  if (auto fold = dyn_cast_or_null<IntegerAttr>(op->removeAttr(kFold)))
+    plan->fold = fold.getInt();
   for (auto [result, placement] : llvm::zip(op->getResults(), plan->results))
     placements[result] = placement;
+  if (isa<stablehlo::WhileOp>(op) && plan->operands != plan->results)
+    return op->emitOpError("expected results that are placed as the operands");
+  // What a loop carries is placed as it comes in; branches bring nothing in.
+  for (Region &region : op->getRegions())
+    if (isa<stablehlo::WhileOp>(op))
+      for (auto [arg, placement] :
+           llvm::zip(region.getArguments(), plan->operands))
+        placements[arg] = placement;
+  if (isa<stablehlo::WhileOp, stablehlo::CaseOp>(op)) {
+    for (Region &region : op->getRegions())
+      if (failed(readBlock(region.front())))
+        return failure();
+  } else if (auto rules = dyn_cast<ShardingRuleOpInterface>(op)) {
+    plan->rule = rules.getShardingRule();
+    if (failed(readAssignment(op, *plan)))
+      return failure();
+  } else if (failed(checkWithoutRule(op, *plan))) {
+    return failure();
+  }
+  const DimShard *folded = plan->foldedFactor();
+  if ((plan->fold >= 0) != (folded != nullptr))
+    return op->emitOpError("expected a number of a fold (tsp.fold) where a dim "
+                           "is folded and only there, found ")
+           << (folded ? "none" : "one");
+  if (folded) {
+    const DimShard &first =
+        folds.try_emplace(plan->fold, *folded).first->second;
+    if (first.fold != folded->fold || first.steps != folded->steps)
+      return op->emitOpError("expected fold ")
+             << plan->fold << " to be one of " << first.steps
+             << " steps over axis " << mesh.getAxes()[first.fold]
+             << " as in the ops before, found " << folded->steps
+             << " steps over " << mesh.getAxes()[folded->fold];
+  }
   ops[op] = std::move(plan);
+  return success();
 }
 
-SmallVector<int> Plan::axesByLevel(Operation *op) const {
-  SmallVector<int> level(mesh.getSizes().size(), 0), axes;
-  auto note = [&](const DimShard &shard) {
-    for (auto [i, split] : llvm::enumerate(shard.axes))
-      level[split.axis] = std::max<int>(level[split.axis], i);
-  };
-  for (Value operand : op->getOperands())
-    if (!isRematerialized(operand))
-      llvm::for_each(placement(operand).dims, note);
-  for (Value result : op->getResults())
-    llvm::for_each(seeds.wantedPlacement(result).dims, note);
-  for (auto [axis, size] : llvm::enumerate(mesh.getSizes()))
-    if (size > 1)
-      axes.push_back(axis);
-  llvm::stable_sort(axes, [&](int a, int b) { return level[a] < level[b]; });
-  return axes;
+LogicalResult PlanReader::readBlock(Block &block) {
+  for (Operation &op : block) {
+    // Operands of a region's terminator are placed as the op around it says.
+    bool isOpen =
+        isa<stablehlo::ReturnOp>(op) ||
+        (op.getNumResults() == 1 && Plan::isRematerialized(op.getResult(0)));
+    if (!isOpen && failed(readOp(&op)))
+      return failure();
+  }
+  return success();
 }
 
-/// A dim can be split only along its major factor: a minor one must be whole.
-static bool isExpressible(const ShardingRule &rule,
-                          const ShardingRule::ValueFactors &value,
-                          const Assignment &assignment) {
-  for (const auto &dim : value)
-    for (int f : dim)
-      if (f != rule.majorFactor(dim) && !assignment[f].isWhole())
-        return false;
-  return true;
+LogicalResult PlanReader::readFunction(func::FuncOp func) {
+  for (BlockArgument arg : func.getArguments()) {
+    auto attr = func.getArgAttrOfType<PlacementAttr>(arg.getArgNumber(),
+                                                     "tsp.placement");
+    if (!attr)
+      return mlir::emitError(arg.getLoc())
+             << "expected argument " << arg.getArgNumber()
+             << " to have a tsp.placement; run tsp-plan first";
+    auto placement = fromAttr(attr, typeOf(arg), mesh,
+                              [&] { return mlir::emitError(arg.getLoc()); });
+    if (failed(placement))
+      return failure();
+    placements[arg] = *placement;
+  }
+  return readBlock(func.getBody().front());
 }
 
-void Plan::chooseFold(Operation *op, int axis, OpPlan &plan) {
-  const ShardingRule &rule = plan.rule;
-  int factor = -1;
-  int64_t steps = 0;
-  auto fits = [&](int f, int64_t count) {
-    Assignment folded = plan.assignment;
-    if (f >= 0)
-      folded[f].fold = axis;
-    for (const auto &list : {rule.operands, rule.results})
-      for (const auto &dims : list)
-        if (!isExpressible(rule, dims, folded))
-          return false;
-    return f >= 0 && rule.factors[f].size % count == 0 &&
-           plan.assignment[f].isWhole() &&
-           (rule.factors[f].kind == FactorKind::Parallel ||
-            rule.factors[f].kind == FactorKind::Reduce) &&
-           (factor < 0 || factor == f);
-  };
-  // An operand from inside of a fold goes on in it when the op can.
-  int fold = -1;
-  for (auto [operand, dims] : llvm::zip(op->getOperands(), rule.operands)) {
-    if (isRematerialized(operand))
-      continue;
-    const Placement &from = placements[operand];
-    int d = from.foldedDim();
-    if (d < 0 || from.dims[d].fold != axis)
-      continue;
-    int f = rule.majorFactor(dims[d]);
-    if (!fits(f, from.dims[d].steps) || (steps && steps != from.dims[d].steps))
-      continue;
-    // A fold cannot wait for its own end.
-    int other = foldOf(operand.getDefiningOp());
-    if (contains(neededFolds(op, other), other) ||
-        (fold >= 0 && fold != other &&
-         (contains(folds[fold].needs, other) ||
-          contains(folds[other].needs, fold))))
-      continue;
-    factor = f;
-    steps = from.dims[d].steps;
-    if (fold < 0) {
-      fold = other;
-    } else if (fold != other) {
-      folds[other].parent = fold;
-      folds[fold].needs.insert(folds[other].needs.begin(),
-                               folds[other].needs.end());
-    }
-  }
-  // A contraction of sharded tokens and a weight that the strategy folds over
-  // the same axis begins one.
-  if (factor < 0 && isa<stablehlo::DotGeneralOp>(op)) {
-    bool otherUse = false;
-    for (auto [operand, dims] : llvm::zip(op->getOperands(), rule.operands)) {
-      if (isRematerialized(operand))
-        continue;
-      for (auto [d, dim] : llvm::enumerate(placements[operand].dims)) {
-        if (dim.levelOf(axis) < 0)
-          continue;
-        int f = rule.majorFactor(dims[d]);
-        if (!seeds.isWeight(operand)) {
-          otherUse |= f >= 0 && rule.factors[f].kind == FactorKind::Parallel;
-          continue;
-        }
-        int64_t count = seeds.foldSteps(operand, d, axis);
-        if (count && fits(f, count)) {
-          factor = f;
-          steps = count;
-        }
-      }
-    }
-    if (!otherUse)
-      factor = -1;
-  }
-  if (factor < 0)
-    return;
-  plan.assignment[factor].fold = axis;
-  plan.assignment[factor].steps = steps;
-  if (fold < 0) {
-    fold = folds.size();
-    folds.push_back({axis, steps, fold, {}});
-  }
-  plan.fold = fold;
-}
-
-void Plan::chooseAxis(Operation *op, int axis, OpPlan &plan) {
-  const ShardingRule &rule = plan.rule;
-  int64_t ranks = mesh.getSizes()[axis];
-
-  // Candidates: a factor and how it is sharded down to this axis; factor -1
-  // leaves the axis unused.
-  struct Candidate {
-    int factor;
-    DimShard shard;
-    bool wanted;
-  };
-  SmallVector<Candidate> candidates;
-  auto offer = [&](int f, const DimShard &full, bool wanted) {
-    int level = full.levelOf(axis);
-    if (f < 0 || level < 0 || rule.factors[f].kind == FactorKind::Whole ||
-        plan.assignment[f] != prefixOf(full, level, mesh))
-      return;
-    DimShard shard = prefixOf(full, level + 1, mesh);
-    if (rule.factors[f].evenOnly &&
-        shard.chunk * ranksOf(shard, mesh) != rule.factors[f].size)
-      return;
-    for (Candidate &known : candidates)
-      if (known.factor == f && known.shard == shard) {
-        known.wanted |= wanted;
-        return;
-      }
-    candidates.push_back({f, shard, wanted});
-  };
-  for (auto [operand, dims] : llvm::zip(op->getOperands(), rule.operands)) {
-    if (isRematerialized(operand))
-      continue;
-    for (auto [d, dim] : llvm::enumerate(placements[operand].dims)) {
-      // In elements of the major factor, if its pieces are whole ones.
-      int64_t minor = rule.minorSize(dims[d]);
-      DimShard shard = dim;
-      shard.chunk /= minor;
-      if (dim.isSharded() && dim.pieceSize() % minor == 0)
-        offer(rule.majorFactor(dims[d]), shard, false);
-    }
-  }
-  for (auto [result, dims] : llvm::zip(op->getResults(), rule.results))
-    for (auto [d, factors] : llvm::enumerate(dims))
-      if (int f = rule.majorFactor(factors); f >= 0)
-        offer(f,
-              splitOver(seeds.wantedShard(result, d).axes, rule.factors[f].size,
-                        mesh),
-              true);
-  if (candidates.empty())
-    return;
-  candidates.push_back({-1, DimShard(), false});
-
-  // An axis shards one dim of a value at most.
-  auto isLegal = [&](const Assignment &assignment) {
-    for (const auto &list : {rule.operands, rule.results})
-      for (const auto &dims : list) {
-        if (!isExpressible(rule, dims, assignment))
-          return false;
-        Placement placement = placementOf(rule, dims, assignment);
-        int uses = 0;
-        for (const DimShard &dim : placement.dims)
-          uses += dim.levelOf(axis) >= 0;
-        if (uses > 1)
-          return false;
-      }
-    return true;
-  };
-  const Candidate *best = nullptr;
-  int64_t bestCost = 0;
-  for (const Candidate &candidate : candidates) {
-    Assignment assignment = plan.assignment;
-    int64_t cost = 0;
-    if (candidate.factor >= 0) {
-      assignment[candidate.factor] = candidate.shard;
-      if (!isLegal(assignment))
-        continue;
-      FactorKind kind = rule.factors[candidate.factor].kind;
-      bool isSdpa = isa<SdpaOp>(op);
-      if (kind == FactorKind::Reduce ||
-          (kind == FactorKind::Special && isSdpa)) {
-        Placement result = placementOf(rule, rule.results[0], assignment);
-        int64_t factor = 2;
-        for (int64_t d = 0; d < (int64_t)result.dims.size(); ++d)
-          if (kind == FactorKind::Reduce &&
-              seeds.wantedShard(op->getResult(0), d).levelOf(axis) >= 0)
-            factor = 1;
-        cost += factor * bytes(typeOf(op->getResult(0)), result) * (ranks - 1) /
-                ranks;
-      }
-    }
-    for (auto [operand, dims] : llvm::zip(op->getOperands(), rule.operands))
-      cost += moveBytes(operand, placementOf(rule, dims, assignment)) +
-              weightPenalty(operand, axis, placementOf(rule, dims, assignment));
-    bool better = !best || cost < bestCost ||
-                  (cost == bestCost && candidate.wanted && !best->wanted);
-    if (better) {
-      best = &candidate;
-      bestCost = cost;
-    }
-  }
-  if (best->factor >= 0)
-    plan.assignment[best->factor] = best->shard;
+FailureOr<Plan> Plan::take(func::FuncOp func, MeshAttr mesh) {
+  PlanReader reader(mesh);
+  if (failed(reader.readFunction(func)))
+    return failure();
+  return Plan(std::move(reader.placements), std::move(reader.ops));
 }

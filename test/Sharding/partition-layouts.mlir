@@ -1,3 +1,4 @@
+// RUN: tsp-opt %s -split-input-file --tsp-plan | tsp-opt -split-input-file --tsp-partition --canonicalize --cse | FileCheck %s
 // RUN: tsp-opt %s -split-input-file --tsp-partition --canonicalize --cse | FileCheck %s
 
 // Zigzag over two ranks: rank 0 has the first and last quarter of a dim, rank 1

@@ -1,4 +1,5 @@
 // RUN: tsp-opt %s -split-input-file --tsp-partition=strategy=tsp --canonicalize --cse | FileCheck %s --check-prefix=TSP
+// RUN: tsp-opt %s -split-input-file --tsp-plan=strategy=tsp | tsp-opt -split-input-file --tsp-partition --canonicalize --cse | FileCheck %s --check-prefix=TSP
 // RUN: tsp-opt %s -split-input-file --tsp-partition=strategy=tp --canonicalize --cse | FileCheck %s --check-prefix=TP
 
 // An MLP with biases: a fold from the contraction that brings the FFN dim in to

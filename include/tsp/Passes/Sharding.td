@@ -10,14 +10,49 @@
 
 include "mlir/Pass/PassBase.td"
 
+def TspPlan : Pass<"tsp-plan", "mlir::ModuleOp"> {
+  let summary = "Gives every value its placement.";
+  let description = [{
+    Finds the role of every dim by dataflow (batch, token, head, ffn, vocab),
+    seeds the placements of the arguments by the strategy, and chooses op by op
+    what moves the fewest bytes. The program stays that of all ranks: the plan is
+    written beside it, and `tsp-partition` does what it says.
+
+    - `tsp.operand_placements`, `tsp.result_placements`: how an op uses and gives
+      its values; an operand that comes in another placement is moved first. A
+      result that ends sharded over an axis that the op sums over is scattered, one
+      that does not is reduced.
+    - `tsp.fold`: the number of the fold that an op is part of.
+    - `tsp.placement` of arguments. Splat constants, iota and broadcasts have
+      none: they are made anew wherever they are needed.
+
+    ```
+    // mesh t = 4, strategy tsp
+    %z = stablehlo.dot_general %a, %u, contracting_dims = [1] x [0]
+        {tsp.fold = 0 : i64,
+         tsp.operand_placements = [#tsp.placement<[<["t"]>, <[], fold = "t", steps = 4>]>,
+                                   #tsp.placement<[<[], fold = "t", steps = 4>, <[]>]>],
+         tsp.result_placements = [#tsp.placement<[<["t"]>, <[]>]>]}
+        : (tensor<8x12xf32>, tensor<12x6xf32>) -> tensor<8x6xf32>
+    ```
+  }];
+  let options = [
+    Option<"strategy", "strategy", "std::string", "\"none\"",
+           "how the mesh axes are used: none, tp, tsp, sp_gather, data, each with "
+           "@AXIS, joined by commas; tsp(zigzag) and sp_gather(zigzag) lay tokens "
+           "out in zigzag">,
+    Option<"remarks", "remarks", "bool", "false", "explain the placements">,
+  ];
+  let dependentDialects = ["::tsp::TspDialect"];
+}
+
 def TspPartition : Pass<"tsp-partition", "mlir::ModuleOp"> {
   let summary = "Turns the program of all ranks into the program of one.";
   let description = [{
-    Finds the role of every dim by dataflow (batch, token, head, ffn, vocab),
-    seeds the placements of the arguments by the strategy, chooses op by op what
-    moves the fewest bytes, and writes the local program: local types, masks,
-    true positions, collectives, and a `tsp.fold` wherever an axis would have
-    to shard both the tokens and a weight. The mesh is the module's `tsp.mesh`.
+    Does what the plan says (see `tsp-plan`; a program without one is planned
+    first): local types, masks, true positions, collectives, and a `tsp.fold`
+    wherever an axis would have to shard both the tokens and a weight. The mesh is
+    the module's `tsp.mesh`.
 
     ```
     // mesh t = 4, strategy tsp: x is sharded by tokens, w and u by f
@@ -35,9 +70,7 @@ def TspPartition : Pass<"tsp-partition", "mlir::ModuleOp"> {
   }];
   let options = [
     Option<"strategy", "strategy", "std::string", "\"none\"",
-           "how the mesh axes are used: none, tp, tsp, sp_gather, data, each with "
-           "@AXIS, joined by commas; tsp(zigzag) and sp_gather(zigzag) lay tokens "
-           "out in zigzag">,
+           "of a program without a plan, as of tsp-plan">,
     Option<"remarks", "remarks", "bool", "false", "explain the placements">,
     Option<"poison", "poison", "bool", "false",
            "for tests: fill the padding of all values but parameters with NaN, or "
