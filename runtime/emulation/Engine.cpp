@@ -13,10 +13,24 @@
 #include "ptx/Parser.h"
 
 #include <cstring>
+#include <map>
+#include <mutex>
 
 namespace tsp::emulation {
 
 namespace {
+/// Of checked launches, by kernel.
+struct Totals {
+  std::mutex mutex;
+  std::map<std::string, Counters> ofKernel;
+
+  /// Never destroyed: a launch may end while the process exits.
+  static Totals &get() {
+    static Totals *totals = new Totals;
+    return *totals;
+  }
+};
+
 /// One load of a program: its own variables.
 class LoadedModule : public Module {
 public:
@@ -51,7 +65,12 @@ public:
     LaunchState state(kernel, entry, launch, variables, program->variableBytes,
                       options.checker);
     Workers::get().run([&] { BlockRunner(state).runAll(); });
-    counters = state.counters;
+    counters += state.counters;
+    if (options.checker) {
+      Totals &totals = Totals::get();
+      std::lock_guard<std::mutex> lock(totals.mutex);
+      totals.ofKernel[launch.kernel->name] += state.counters;
+    }
     fault = state.fault;
     return !state.failed;
   }
@@ -84,6 +103,15 @@ private:
 
 Module::~Module() = default;
 
+Counters &Counters::operator+=(const Counters &other) {
+  sharedRequests += other.sharedRequests;
+  sharedPasses += other.sharedPasses;
+  globalRequests += other.globalRequests;
+  globalSectors += other.globalSectors;
+  globalIdealSectors += other.globalIdealSectors;
+  return *this;
+}
+
 std::unique_ptr<Module> Module::load(const std::string &ptx,
                                      const ModuleOptions &options,
                                      std::string &error) {
@@ -93,6 +121,13 @@ std::unique_ptr<Module> Module::load(const std::string &ptx,
     error = failure.what();
     return nullptr;
   }
+}
+
+Counters countersOf(const std::string &kernel) {
+  Totals &totals = Totals::get();
+  std::lock_guard<std::mutex> lock(totals.mutex);
+  auto it = totals.ofKernel.find(kernel);
+  return it == totals.ofKernel.end() ? Counters() : it->second;
 }
 
 const Kernel *Module::findKernel(const std::string &name) const {

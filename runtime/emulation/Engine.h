@@ -91,6 +91,8 @@ struct Counters {
   /// 32-byte sectors touched, and the fewest that the bytes could have filled.
   uint64_t globalSectors = 0;
   uint64_t globalIdealSectors = 0;
+
+  Counters &operator+=(const Counters &other);
 };
 
 /// One module as loaded: code is shared between loads of the same text (also
@@ -117,6 +119,9 @@ public:
   virtual bool run(const Launch &launch, Counters &counters,
                    std::string &fault) = 0;
 };
+
+/// What all checked launches of kernels of this name have counted so far.
+Counters countersOf(const std::string &kernel);
 
 /// Threads that run the blocks of all launches together; the default is the
 /// number of processors. Takes effect when set before the first launch.

@@ -230,3 +230,29 @@ extern "C" __global__ void maths(const float *x, float *y, const double *xd,
   yd[i * 4 + 2] = sqrt(fabs(xd[i]));
   yd[i * 4 + 3] = xd[i] * xd[i] + 1.0 / xd[i];
 }
+
+/// The lanes of a warp exchange values through shared memory.
+extern "C" __global__ void swap_lanes(const int *x, int *y) {
+  __shared__ int values[64];
+  values[threadIdx.x] = x[threadIdx.x];
+  __syncwarp();
+  y[threadIdx.x] = values[threadIdx.x ^ 1];
+}
+
+/// Only the threads below a limit wait.
+extern "C" __global__ void wait_below(int *y, int limit) {
+  if (threadIdx.x < limit)
+    __syncthreads();
+  y[threadIdx.x] = 1;
+}
+
+/// Four floats at once, from any float on.
+extern "C" __global__ void load_four(const float *x, float *y, int first) {
+  float4 v = *reinterpret_cast<const float4 *>(x + first);
+  y[threadIdx.x] = v.x + v.w;
+}
+
+/// Every step-th float.
+extern "C" __global__ void strided(const float *x, float *y, int step) {
+  y[threadIdx.x] = x[threadIdx.x * step];
+}

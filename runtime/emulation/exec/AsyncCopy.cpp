@@ -50,6 +50,13 @@ void asyncCopy(Context context, uint32_t siteIndex, uint32_t mask, Lanes64 to,
                         sourceBytes[lane], site.size, ptx::Space::Global);
     }
   }
+  if (Checker *checker = block.checker()) {
+    checker->access(*context, siteIndex, mask, to, site.size,
+                    AccessKind::AsyncCopy, ptx::Space::Shared);
+    if (reading)
+      checker->access(*context, siteIndex, reading, from, site.size,
+                      AccessKind::Read, ptx::Space::Global);
+  }
   Warp &warp = block.warpOf(context);
   warp.copies.emplace_back();
   PendingCopy &copy = warp.copies.back();
@@ -79,6 +86,8 @@ void asyncCommit(Context context, uint32_t siteIndex, uint32_t mask) {
 static void complete(BlockRunner &block, Warp &warp, uint32_t group) {
   while (!warp.copies.empty() && warp.copies.front().group < group) {
     const PendingCopy &copy = warp.copies.front();
+    if (Checker *checker = block.checker())
+      checker->completeCopy(warp.context, copy);
     unsigned bytes = block.site(copy.site).size;
     for (uint32_t rest = copy.mask; rest; rest &= rest - 1) {
       unsigned lane = unsigned(__builtin_ctz(rest));

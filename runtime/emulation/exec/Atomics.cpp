@@ -118,6 +118,9 @@ void atomic(Context context, uint32_t siteIndex, uint32_t mask,
   const Site &site = block.site(siteIndex);
   uint64_t base = block.checkAccess(*context, siteIndex, mask, addresses,
                                     site.size, site.size, site.space);
+  if (Checker *checker = block.checker())
+    checker->access(*context, siteIndex, mask, addresses, site.size,
+                    AccessKind::Atomic, site.space);
   for (uint32_t rest = mask; rest; rest &= rest - 1) {
     unsigned lane = unsigned(__builtin_ctz(rest));
     uint64_t address = base + addresses[lane];

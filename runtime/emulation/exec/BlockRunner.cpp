@@ -60,9 +60,17 @@ BlockRunner::BlockRunner(LaunchState &state)
       context.thread[2][lane] = thread / launch.block[0] / launch.block[1];
     }
   }
+  if (state.checker)
+    check = std::make_unique<Checker>(*this, unsigned(warps.size()), shared,
+                                      totalShared);
 }
 
-BlockRunner::~BlockRunner() = default;
+BlockRunner::~BlockRunner() {
+  if (!check)
+    return;
+  std::lock_guard<std::mutex> lock(state.mutex);
+  state.counters += check->counters;
+}
 
 void BlockRunner::runAll() {
   uint64_t blocks = state.blocks();
@@ -82,6 +90,8 @@ void BlockRunner::startWarps(uint64_t number) {
   std::memset(shared, 0xff, totalShared);
   for (Barrier &barrier : barriers)
     barrier = Barrier();
+  if (check)
+    check->startBlock();
   for (uint32_t w = 0; w < warps.size(); ++w) {
     Warp &warp = warps[w];
     uint32_t lanes = std::min(warpSize, threads - w * warpSize);
@@ -180,6 +190,8 @@ uint32_t BlockRunner::barrier(WarpContext &context, uint32_t siteIndex,
   barrier.count += uint32_t(__builtin_popcount(set));
   barrier.every &= set == mask;
   barrier.any |= set != 0;
+  if (check)
+    check->arrive(context.warp, id);
   BarrierKind kind = BarrierKind(site(siteIndex).operation);
   if (kind == BarrierKind::Arrive)
     return 0;
@@ -209,7 +221,11 @@ void BlockRunner::releaseComplete() {
                            : kind == BarrierKind::And ? barrier.every
                                                       : barrier.any;
       warp.state = Warp::State::Ready;
+      if (check)
+        check->leave(warp.context.warp, id);
     }
+    if (check)
+      check->resetBarrier(id);
     barrier = Barrier();
   }
 }

@@ -9,6 +9,7 @@
 #define TSP_EMULATION_EXEC_BLOCKRUNNER_H
 
 #include "Engine.h"
+#include "exec/Checker.h"
 #include "exec/Fiber.h"
 #include "exec/WarpContext.h"
 #include "jit/Program.h"
@@ -81,6 +82,8 @@ public:
   // For helpers, on a warp's fiber.
   const Site &site(uint32_t index) const { return state.kernel.sites[index]; }
   Warp &warpOf(const WarpContext *context) { return warps[context->warp]; }
+  /// Null unless the launch is checked.
+  Checker *checker() { return check.get(); }
   [[noreturn]] void fault(const WarpContext &context, uint32_t site,
                           unsigned lane, const std::string &message);
   uint32_t barrier(WarpContext &context, uint32_t site, uint32_t mask,
@@ -120,6 +123,7 @@ private:
   /// The allocation that each site touched last.
   std::vector<Range> ranges;
   Barrier barriers[numBarriers];
+  std::unique_ptr<Checker> check;
   std::mt19937_64 random;
   bool faulted = false;
 };

@@ -34,6 +34,8 @@ void checkWhole(Context context, uint32_t site, uint32_t mask) {
     context->block->fault(
         *context, site, unsigned(__builtin_ctz(~mask)),
         "this thread does not take part in an operation of its whole warp");
+  if (Checker *checker = context->block->checker())
+    checker->synchronizeWarp(context->warp);
 }
 
 /// One 8x8 matrix of 16-bit elements, between its rows and the lanes'
@@ -45,12 +47,17 @@ static void transpose(const uint16_t *from, uint16_t *to) {
 }
 
 static uint64_t checkRows(Context context, uint32_t siteIndex, uint32_t mask,
-                          Lanes64 addresses) {
+                          Lanes64 addresses, AccessKind kind) {
   BlockRunner &block = *context->block;
   const Site &site = block.site(siteIndex);
   checkWhole(context, siteIndex, mask);
-  return block.checkAccess(*context, siteIndex, addressLanes(site.count),
-                           addresses, 16, 16, site.space);
+  uint64_t base =
+      block.checkAccess(*context, siteIndex, addressLanes(site.count),
+                        addresses, 16, 16, site.space);
+  if (Checker *checker = block.checker())
+    checker->accessRows(*context, siteIndex, site.count, addresses, kind,
+                        site.space);
+  return base;
 }
 
 static void loadRows(Lanes64 addresses, uint64_t base, unsigned matrix,
@@ -65,7 +72,7 @@ void ldmatrix(Context context, uint32_t site, uint32_t mask, Lanes64 addresses,
               uint32_t *const *results) {
   if (!mask)
     return;
-  uint64_t base = checkRows(context, site, mask, addresses);
+  uint64_t base = checkRows(context, site, mask, addresses, AccessKind::Read);
   for (unsigned matrix = 0; matrix < context->block->site(site).count; ++matrix)
     loadRows(addresses, base, matrix, results[matrix]);
 }
@@ -74,7 +81,7 @@ void ldmatrixTrans(Context context, uint32_t site, uint32_t mask,
                    Lanes64 addresses, uint32_t *const *results) {
   if (!mask)
     return;
-  uint64_t base = checkRows(context, site, mask, addresses);
+  uint64_t base = checkRows(context, site, mask, addresses, AccessKind::Read);
   for (unsigned matrix = 0; matrix < context->block->site(site).count;
        ++matrix) {
     uint32_t rows[warpSize];
@@ -88,7 +95,7 @@ static void storeRows(Context context, uint32_t site, uint32_t mask,
                       Lanes64 addresses, Lanes32 values, bool isTransposed) {
   if (!mask)
     return;
-  uint64_t base = checkRows(context, site, mask, addresses);
+  uint64_t base = checkRows(context, site, mask, addresses, AccessKind::Write);
   for (unsigned matrix = 0; matrix < context->block->site(site).count;
        ++matrix) {
     uint32_t rows[warpSize];

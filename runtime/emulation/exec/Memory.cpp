@@ -33,6 +33,9 @@ static void load(Context context, uint32_t siteIndex, uint32_t mask,
   unsigned count = site.count, bytes = unsigned(sizeof(T)) * count;
   uint64_t base = block.checkAccess(*context, siteIndex, mask, addresses, bytes,
                                     bytes, site.space);
+  if (Checker *checker = block.checker())
+    checker->access(*context, siteIndex, mask, addresses, bytes,
+                    AccessKind::Read, site.space);
   auto *values = static_cast<T *>(result);
   if (count == 1 && isContiguous(addresses, mask, sizeof(T))) {
     std::memcpy(values, reinterpret_cast<const void *>(base + addresses[0]),
@@ -57,6 +60,9 @@ static void store(Context context, uint32_t siteIndex, uint32_t mask,
   unsigned count = site.count, bytes = unsigned(sizeof(T)) * count;
   uint64_t base = block.checkAccess(*context, siteIndex, mask, addresses, bytes,
                                     bytes, site.space);
+  if (Checker *checker = block.checker())
+    checker->access(*context, siteIndex, mask, addresses, bytes,
+                    AccessKind::Write, site.space);
   auto *values = static_cast<const T *>(source);
   if (count == 1 && isContiguous(addresses, mask, sizeof(T))) {
     std::memcpy(reinterpret_cast<void *>(base + addresses[0]), values,
@@ -118,6 +124,9 @@ void loadUniform(Context context, uint32_t siteIndex, uint32_t mask,
   // One lane stands for all.
   uint64_t base = block.checkAccess(*context, siteIndex, mask & -mask,
                                     addresses, bytes, bytes, site.space);
+  if (Checker *checker = block.checker())
+    checker->access(*context, siteIndex, mask, addresses, bytes,
+                    AccessKind::Read, site.space);
   std::memcpy(result, reinterpret_cast<const void *>(base + address), bytes);
 }
 

@@ -23,6 +23,10 @@ void checkMembers(Context context, uint32_t site, uint32_t mask,
   if (uint32_t uninvited = mask & ~members)
     block.fault(*context, site, unsigned(__builtin_ctz(uninvited)),
                 "this thread takes part but is not in the member mask");
+  // Lanes outside are not ordered by it; that they are taken to be can hide a
+  // race, not invent one.
+  if (Checker *checker = block.checker())
+    checker->synchronizeWarp(context->warp);
 }
 
 uint32_t shuffle(Context context, uint32_t siteIndex, uint32_t mask,

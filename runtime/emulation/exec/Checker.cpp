@@ -1,0 +1,257 @@
+//===- Checker.cpp - races and other faults in shared memory --------------===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "exec/Checker.h"
+#include "exec/BlockRunner.h"
+
+#include <algorithm>
+
+namespace tsp::emulation {
+
+static constexpr unsigned numBarriers = 16;
+
+Checker::Checker(BlockRunner &block, unsigned warps, const uint8_t *shared,
+                 uint32_t sharedBytes)
+    : block(block), sharedBase(reinterpret_cast<uint64_t>(shared)),
+      sharedBytes(sharedBytes), clocks(warps), warpTimes(warps),
+      arrived(numBarriers), bytes(sharedBytes), readTimes(sharedBytes) {}
+
+void Checker::startBlock() {
+  std::fill(bytes.begin(), bytes.end(), Byte());
+  std::fill(readTimes.begin(), readTimes.end(), Clock());
+  std::fill(arrived.begin(), arrived.end(), Clock());
+  std::fill(warpTimes.begin(), warpTimes.end(), 0);
+  // A warp's own time begins at 1: 0 is what nobody has seen.
+  for (unsigned warp = 0; warp < clocks.size(); ++warp) {
+    clocks[warp] = Clock();
+    clocks[warp][warp] = 1;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Order
+//===----------------------------------------------------------------------===//
+
+static void join(std::array<uint32_t, 32> &into,
+                 const std::array<uint32_t, 32> &from) {
+  for (unsigned i = 0; i < into.size(); ++i)
+    into[i] = std::max(into[i], from[i]);
+}
+
+void Checker::arrive(unsigned warp, unsigned barrier) {
+  join(arrived[barrier], clocks[warp]);
+  ++clocks[warp][warp];
+  synchronizeWarp(warp);
+}
+
+void Checker::leave(unsigned warp, unsigned barrier) {
+  join(clocks[warp], arrived[barrier]);
+}
+
+void Checker::resetBarrier(unsigned barrier) { arrived[barrier] = Clock(); }
+
+//===----------------------------------------------------------------------===//
+// Accesses
+//===----------------------------------------------------------------------===//
+
+static std::string threadName(const WarpContext &warp, uint16_t thread) {
+  uint32_t x = warp.blockSize[0], y = warp.blockSize[1];
+  return "thread (" + std::to_string(thread % x) + "," +
+         std::to_string(thread / x % y) + "," + std::to_string(thread / x / y) +
+         ")";
+}
+
+void Checker::race(const WarpContext &warp, uint32_t site, unsigned lane,
+                   uint64_t offset, const char *what, uint16_t other,
+                   uint32_t otherSite) {
+  std::string message;
+  {
+    const Site &where = block.site(otherSite);
+    message = "race at shared address " + std::to_string(offset) + ": " + what +
+              " " + threadName(warp, other) + " at PTX line " +
+              std::to_string(where.line) + " (" + where.spelling +
+              ") with no barrier in between";
+  }
+  block.fault(warp, site, lane, std::move(message));
+}
+
+void Checker::checkWriter(const WarpContext &warp, uint32_t site, unsigned lane,
+                          uint64_t offset, AccessKind kind) {
+  const Byte &byte = bytes[offset];
+  if (!byte.isWritten || (byte.isAtomic && kind == AccessKind::Atomic))
+    return;
+  unsigned writerWarp = byte.writer / warpSize;
+  // Lanes of one store that meet: one of them wins.
+  if (writerWarp == warp.warp && byte.writeSite == site &&
+      byte.writeWarpTime == warpTimes[warp.warp] && kind == AccessKind::Write)
+    return;
+  bool apart = writerWarp != warp.warp
+                   ? byte.writeTime > clocks[warp.warp][writerWarp]
+                   : byte.writer != warp.warp * warpSize + lane &&
+                         byte.writeWarpTime == warpTimes[warp.warp];
+  if (apart)
+    race(warp, site, lane, offset, "written by", byte.writer, byte.writeSite);
+}
+
+void Checker::checkReaders(const WarpContext &warp, uint32_t site,
+                           unsigned lane, uint64_t offset) {
+  const Byte &byte = bytes[offset];
+  if (!byte.isRead)
+    return;
+  const Clock &known = clocks[warp.warp], &times = readTimes[offset];
+  for (unsigned other = 0; other < clocks.size(); ++other)
+    if (other != warp.warp && times[other] > known[other]) {
+      uint16_t thread = byte.reader / warpSize == other
+                            ? byte.reader
+                            : uint16_t(other * warpSize);
+      race(warp, site, lane, offset, "read by", thread, byte.readSite);
+    }
+  if (byte.reader / warpSize == warp.warp &&
+      byte.reader != warp.warp * warpSize + lane &&
+      byte.readWarpTime == warpTimes[warp.warp])
+    race(warp, site, lane, offset, "read by", byte.reader, byte.readSite);
+}
+
+void Checker::touch(const WarpContext &warp, uint32_t site, unsigned lane,
+                    uint64_t offset, AccessKind kind) {
+  Byte &byte = bytes[offset];
+  uint16_t thread = uint16_t(warp.warp * warpSize + lane);
+  bool reads = kind == AccessKind::Read || kind == AccessKind::Atomic;
+  if (byte.isPending) {
+    std::string message =
+        "shared address " + std::to_string(offset) +
+        " is the destination of a cp.async that was not waited for, of " +
+        threadName(warp, byte.writer) + " at PTX line " +
+        std::to_string(block.site(byte.writeSite).line);
+    block.fault(warp, site, lane, std::move(message));
+  }
+  if (reads && !byte.isWritten)
+    block.fault(warp, site, lane,
+                "read of shared address " + std::to_string(offset) +
+                    ", which nobody has written");
+  checkWriter(warp, site, lane, offset, kind);
+  if (kind == AccessKind::Read) {
+    byte.isRead = true;
+    byte.reader = thread;
+    byte.readSite = site;
+    byte.readWarpTime = warpTimes[warp.warp];
+    readTimes[offset][warp.warp] = clocks[warp.warp][warp.warp];
+    return;
+  }
+  checkReaders(warp, site, lane, offset);
+  byte.isWritten = true;
+  byte.isAtomic = kind == AccessKind::Atomic;
+  byte.isPending = kind == AccessKind::AsyncCopy;
+  byte.writer = thread;
+  byte.writeSite = site;
+  byte.writeTime = clocks[warp.warp][warp.warp];
+  byte.writeWarpTime = warpTimes[warp.warp];
+}
+
+void Checker::access(const WarpContext &warp, uint32_t site, uint32_t mask,
+                     const uint64_t *addresses, unsigned size, AccessKind kind,
+                     ptx::Space space) {
+  uint64_t base = space == ptx::Space::Shared ? 0 : sharedBase;
+  uint64_t offsets[warpSize];
+  uint32_t shared = 0;
+  for (uint32_t rest = mask; rest; rest &= rest - 1) {
+    unsigned lane = unsigned(__builtin_ctz(rest));
+    offsets[lane] = addresses[lane] - base;
+    bool mayBeShared =
+        space == ptx::Space::Shared || space == ptx::Space::Generic;
+    if (!mayBeShared || offsets[lane] >= sharedBytes)
+      continue;
+    shared |= uint32_t(1) << lane;
+    for (unsigned i = 0; i < size; ++i)
+      touch(warp, site, lane, offsets[lane] + i, kind);
+  }
+  if (shared) {
+    // 128 bytes at a time: of wide accesses the half or quarter of a warp.
+    unsigned lanes = std::max(8u, std::min(warpSize, 128 / size));
+    for (unsigned first = 0; first < warpSize; first += lanes) {
+      uint32_t part = lanes == warpSize
+                          ? shared
+                          : shared & (((uint32_t(1) << lanes) - 1) << first);
+      if (part)
+        countShared(offsets, part, size);
+    }
+  } else if (space == ptx::Space::Global || space == ptx::Space::Generic) {
+    countGlobal(addresses, mask, size);
+  }
+}
+
+void Checker::accessRows(const WarpContext &warp, uint32_t site,
+                         unsigned matrices, const uint64_t *addresses,
+                         AccessKind kind, ptx::Space space) {
+  uint64_t base = space == ptx::Space::Shared ? 0 : sharedBase;
+  uint64_t offsets[warpSize];
+  for (unsigned row = 0; row < 8 * matrices; ++row) {
+    offsets[row] = addresses[row] - base;
+    for (unsigned i = 0; i < 16 && offsets[row] < sharedBytes; ++i)
+      touch(warp, site, row, offsets[row] + i, kind);
+  }
+  for (unsigned matrix = 0; matrix < matrices; ++matrix)
+    countShared(offsets, uint32_t(0xff) << (8 * matrix), 16);
+}
+
+void Checker::completeCopy(const WarpContext &warp, const PendingCopy &copy) {
+  unsigned size = block.site(copy.site).size;
+  for (uint32_t rest = copy.mask; rest; rest &= rest - 1) {
+    unsigned lane = unsigned(__builtin_ctz(rest));
+    for (unsigned i = 0; i < size; ++i) {
+      Byte &byte = bytes[copy.to[lane] - sharedBase + i];
+      byte.isPending = false;
+      byte.writeTime = clocks[warp.warp][warp.warp];
+      byte.writeWarpTime = warpTimes[warp.warp];
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Counts
+//===----------------------------------------------------------------------===//
+
+void Checker::countShared(const uint64_t *offsets, uint32_t lanes,
+                          unsigned size) {
+  // Each of 32 banks gives one word of 4 bytes a pass.
+  uint64_t words[warpSize * 4];
+  unsigned count = 0;
+  for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+    unsigned lane = unsigned(__builtin_ctz(rest));
+    uint64_t first = offsets[lane] / 4, last = (offsets[lane] + size - 1) / 4;
+    for (uint64_t word = first; word <= last && count < warpSize * 4; ++word)
+      words[count++] = word;
+  }
+  std::sort(words, words + count);
+  count = unsigned(std::unique(words, words + count) - words);
+  unsigned ofBank[32] = {}, passes = 1;
+  for (unsigned i = 0; i < count; ++i)
+    passes = std::max(passes, ++ofBank[words[i] % 32]);
+  ++counters.sharedRequests;
+  counters.sharedPasses += passes;
+}
+
+void Checker::countGlobal(const uint64_t *addresses, uint32_t mask,
+                          unsigned size) {
+  uint64_t sectors[warpSize * 2], starts[warpSize];
+  unsigned count = 0, lanes = 0;
+  for (uint32_t rest = mask; rest; rest &= rest - 1) {
+    uint64_t address = addresses[__builtin_ctz(rest)];
+    starts[lanes++] = address;
+    sectors[count++] = address / 32;
+    if ((address + size - 1) / 32 != address / 32)
+      sectors[count++] = (address + size - 1) / 32;
+  }
+  std::sort(sectors, sectors + count);
+  std::sort(starts, starts + lanes);
+  lanes = unsigned(std::unique(starts, starts + lanes) - starts);
+  ++counters.globalRequests;
+  counters.globalSectors += uint64_t(std::unique(sectors, sectors + count) - sectors);
+  counters.globalIdealSectors += (uint64_t(lanes) * size + 31) / 32;
+}
+
+} // namespace tsp::emulation

@@ -1,0 +1,148 @@
+# Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The checker of the emulation: it is silent about right kernels, and names the line, block and thread of a seeded fault."""
+import json
+import os
+import re
+
+import pytest
+
+import cuda_driver
+import nvcc
+
+GEMM_SHARED = 3 * 128 * 40 * 2 + 3 * 32 * 136 * 2
+F, I, H = "float32", "int32", "uint16"
+
+# A launch: file, kernel, grid, block, arguments (arrays as [shape, dtype], made of ones), dynamic shared bytes.
+LAUNCHES = {
+    "vector_add": ("kernels.cu", "vector_add", 8, 128, [[[1000], F]] * 3 + [1000], 0),
+    "reduce": ("kernels.cu", "reduce", 3, 256, [[[5000], F], [[3], F], 5000], 0),
+    "tree_reduce": ("kernels.cu", "tree_reduce", 2, 256, [[[512], F], [[2], F]], 1024),
+    "tiled_matmul": ("kernels.cu", "tiled_matmul", [2, 2], [16, 16], [[[20, 30], F], [[30, 18], F], [[20, 18], F], 20, 18, 30], 0),
+    "histogram": ("kernels.cu", "histogram", 2, 96, [[[900], I], [[64], I], [[1], I], [[1], "uint64"], 900], 0),
+    "votes": ("kernels.cu", "votes", 1, 32, [[[32], I], [[32, 8], I]], 0),
+    "swap_lanes": ("kernels.cu", "swap_lanes", 1, 64, [[[64], I], [[64], I]], 0),
+    "wait_below": ("kernels.cu", "wait_below", 1, 64, [[[64], I], 64], 0),
+    "load_four": ("kernels.cu", "load_four", 1, 32, [[[64], F], [[32], F], 4], 0),
+    "gemm": ("gemm.cu", "gemm_bf16", [1, 1], 128, [[[128, 128], H], [[128, 128], H], [[128, 128], F], 128, 128, 128], GEMM_SHARED),
+}
+
+# A fault: launch, the text it changes (or a new argument), what the report says, and block and thread where they are certain.
+FAULTS = {
+    "index off by one": ("vector_add", ("if (i < n)", "if (i <= n)"), "out of bounds, 0 bytes past the end of an allocation of 4000",
+                         "block (7,0,0), thread (104,0,0)"),
+    "mask removed": ("tiled_matmul", ("inB < k && column < n ? b[inB * n + column] : 0", "b[inB * n + column]"), "out of bounds", None),
+    "barrier before a read removed": ("reduce", ("__syncthreads();\n  if (threadIdx.x >= 32)", "if (threadIdx.x >= 32)"), "race|nobody has written", None),
+    "barrier in a loop removed": ("tree_reduce", ("    __syncthreads();\n    if (threadIdx.x < half)", "    if (threadIdx.x < half)"),
+                                  "race|nobody has written", None),
+    "barrier before an overwrite removed": ("tiled_matmul", ("bs[i][threadIdx.x];\n    __syncthreads();", "bs[i][threadIdx.x];"),
+                                            "race at shared address .* read by thread", None),
+    "guard of a partial sum removed": ("reduce", ("threadIdx.x < blockDim.x / 32 ? partial[threadIdx.x] : 0", "partial[threadIdx.x]"),
+                                       "which nobody has written", "block (0,0,0), thread (8,0,0)"),
+    "__syncwarp removed": ("swap_lanes", ("  __syncwarp();\n  y", "  y"), "race at shared address", "thread (0,0,0)"),
+    "divergent barrier": ("wait_below", [1, 40], "divergent barrier", "thread (40,0,0)"),
+    "misaligned vector": ("load_four", [2, 5], "is misaligned", "block (0,0,0), thread (0,0,0)"),
+    "member mask too small": ("reduce", ("__shfl_down_sync(~0u, sum", "__shfl_down_sync(0xffffu, sum"), "not in the member mask", "thread (16,0,0)"),
+    "member mask too large": ("votes", ("__ballot_sync(0xfffu", "__ballot_sync(0x1fffu"), "does not take part", "thread (12,0,0)"),
+    "wait removed": ("gemm", ('asm volatile("cp.async.wait_group %0;" ::"n"(stages - 2));', ""), "cp.async that was not waited for", None),
+    "wait for a group too few": ("gemm", ('"n"(stages - 2)', '"n"(stages - 1)'), "cp.async that was not waited for", None),
+    "barrier after a wait removed": ("gemm", ("    __syncthreads();\n    fetch", "    fetch"), "race|cp.async that was not waited for", None),
+    "buffer overwritten early": ("gemm", ("fetch(step + stages - 1);\n    int buffer", "fetch(step + stages - 1); fetch(step + stages);\n    int buffer"),
+                                 "race|cp.async that was not waited for", None),
+}
+
+SCRIPT = """
+import ctypes, json, sys
+import numpy as np
+import cuda_driver
+for name, ptx, kernel, grid, block, arguments, shared in json.load(open(sys.argv[1] if len(sys.argv) > 1 else {path!r})):
+    print("==", name, file=sys.stderr, flush=True)
+    device = cuda_driver.Device()
+    try:
+        module = device.module(ptx)
+        values = [ctypes.c_int(a) if isinstance(a, int) else device.upload(np.ones(*a)) for a in arguments]
+        module.launch(kernel, grid, block, values, shared)
+        device.synchronize()
+        counters = (ctypes.c_uint64 * 5)()
+        cuda_driver.driver().tspEmulationCounters(kernel.encode(), counters)
+        print(json.dumps([name, list(counters)]))
+    except cuda_driver.Error as error:
+        print(json.dumps([name, str(error)]))
+        cuda_driver.call("cuDevicePrimaryCtxReset_v2", 0)
+"""
+
+
+def run(cases, tmp_path, check=1):
+    """Launches, each in a context of its own; gives what they counted, or the error, and what was printed."""
+    path = os.path.join(tmp_path, "cases.json")
+    with open(path, "w") as file:
+        json.dump(cases, file)
+    done = cuda_driver.run_script(SCRIPT.format(path=path), TSP_EMULATION_CHECK=check)
+    assert done.returncode == 0, done.stderr
+    results = dict(json.loads(line) for line in done.stdout.splitlines())
+    printed = dict(part.split("\n", 1) for part in ("\n" + done.stderr).split("\n== ")[1:])
+    return {name: (results[name], printed[name]) for name in results}
+
+
+def seeded(name):
+    launch, change, *_ = FAULTS[name]
+    file, kernel, grid, block, arguments, shared = LAUNCHES[launch]
+    text = open(os.path.join(nvcc.KERNELS, file)).read()
+    if isinstance(change, list):
+        position = [i for i, a in enumerate(arguments) if isinstance(a, int)][0] if change[0] >= len(arguments) else change[0]
+        arguments = arguments[:position] + [change[1]] + arguments[position + 1:]
+        return [name, nvcc.ptx(file), kernel, grid, block, arguments, shared]
+    assert change[0] in text, change[0]
+    return [name, nvcc.ptx_of_text(text.replace(*change)), kernel, grid, block, arguments, shared]
+
+
+@pytest.fixture(scope="module")
+def faults(tmp_path_factory):
+    return run([seeded(name) for name in FAULTS], tmp_path_factory.mktemp("faults"))
+
+
+@pytest.fixture(scope="module")
+def clean(tmp_path_factory):
+    cases = [[name, nvcc.ptx(file), *rest] for name, (file, *rest) in LAUNCHES.items()]
+    return run(cases, tmp_path_factory.mktemp("clean"))
+
+
+@pytest.mark.parametrize("name", LAUNCHES)
+def test_right_kernels_pass(clean, name):
+    result, printed = clean[name]
+    assert isinstance(result, list), (result, printed)
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_fault_is_named(faults, name):
+    result, printed = faults[name]
+    _, _, expected, place = FAULTS[name]
+    assert isinstance(result, str), "the fault was not noticed"
+    assert re.search(expected, printed), printed
+    assert re.search(r"PTX line \d+ \(\S+\): .*: block \(\d+,\d+,\d+\), thread \(\d+,\d+,\d+\) of kernel '", printed), printed
+    if place:
+        assert place in printed, printed
+
+
+def test_bounds_are_checked_without_the_checker(tmp_path):
+    [(result, printed)] = run([seeded("index off by one")], tmp_path, check=0).values()
+    assert isinstance(result, str) and "out of bounds" in printed
+
+
+def test_counters(tmp_path):
+    source = open(os.path.join(nvcc.KERNELS, "gemm.cu")).read()
+    file, kernel, *rest = LAUNCHES["gemm"]
+    # Without the padding of its rows, the same kernel under another name.
+    unpadded = nvcc.ptx_of_text(source.replace("pad = 8", "pad = 0").replace("gemm_bf16", "unpadded"))
+    strided = lambda step: [f"strided {step}", nvcc.ptx_of_text(open(os.path.join(nvcc.KERNELS, "kernels.cu")).read()
+                                                               .replace("void strided", f"void strided{step}")),
+                            f"strided{step}", 1, 32, [[[32 * step], F], [[32], F], step], 0]
+    results = run([["padded", nvcc.ptx(file), kernel, *rest], ["unpadded", unpadded, "unpadded", *rest], strided(1), strided(8)],
+                  tmp_path)
+    requests, passes, *_ = results["padded"][0]
+    assert passes == requests > 0
+    requests, passes, *_ = results["unpadded"][0]
+    assert passes > 2 * requests
+    # A load of 32 floats and a store of as many: 4 sectors each.
+    assert results["strided 1"][0][2:] == [2, 8, 8]
+    assert results["strided 8"][0][2:] == [2, 32 + 4, 8]
