@@ -46,7 +46,7 @@ FAULTS = {
     "member mask too large": ("votes", ("__ballot_sync(0xfffu", "__ballot_sync(0x1fffu"), "does not take part", "thread (12,0,0)"),
     "wait removed": ("gemm", ('asm volatile("cp.async.wait_group %0;" ::"n"(stages - 2));', ""), "cp.async that was not waited for", None),
     "wait for a group too few": ("gemm", ('"n"(stages - 2)', '"n"(stages - 1)'), "cp.async that was not waited for", None),
-    "barrier after a wait removed": ("gemm", ("    __syncthreads();\n    fetch", "    fetch"), "race|cp.async that was not waited for", None),
+    "barrier after a wait removed": ("gemm", ("    __syncthreads();\n    fetch", "    fetch"), "race|cp.async that was not waited for|nobody has written", None),
     "buffer overwritten early": ("gemm", ("fetch(step + stages - 1);\n    int buffer", "fetch(step + stages - 1); fetch(step + stages);\n    int buffer"),
                                  "race|cp.async that was not waited for", None),
 }
@@ -55,7 +55,7 @@ SCRIPT = """
 import ctypes, json, sys
 import numpy as np
 import cuda_driver
-for name, ptx, kernel, grid, block, arguments, shared in json.load(open(sys.argv[1] if len(sys.argv) > 1 else {path!r})):
+for name, ptx, kernel, grid, block, arguments, shared in json.load(open({path!r})):
     print("==", name, file=sys.stderr, flush=True)
     device = cuda_driver.Device()
     try:
@@ -80,7 +80,7 @@ def run(cases, tmp_path, check=1):
     done = cuda_driver.run_script(SCRIPT.format(path=path), TSP_EMULATION_CHECK=check)
     assert done.returncode == 0, done.stderr
     results = dict(json.loads(line) for line in done.stdout.splitlines())
-    printed = dict(part.split("\n", 1) for part in ("\n" + done.stderr).split("\n== ")[1:])
+    printed = dict((part + "\n").split("\n", 1) for part in ("\n" + done.stderr).split("\n== ")[1:])
     return {name: (results[name], printed[name]) for name in results}
 
 
@@ -140,7 +140,8 @@ def test_counters(tmp_path):
     results = run([["padded", nvcc.ptx(file), kernel, *rest], ["unpadded", unpadded, "unpadded", *rest], strided(1), strided(8)],
                   tmp_path)
     requests, passes, *_ = results["padded"][0]
-    assert passes == requests > 0
+    # Only the copies into A conflict: of 8 lanes, 4 write a row of 64 bytes and 4 the next, 80 bytes on. 256 such copies.
+    assert passes == requests + 256
     requests, passes, *_ = results["unpadded"][0]
     assert passes > 2 * requests
     # A load of 32 floats and a store of as many: 4 sectors each.

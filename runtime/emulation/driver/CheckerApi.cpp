@@ -12,9 +12,9 @@
 
 #include "Engine.h"
 
-/// Writes what the checked launches of kernels of this name have counted so far:
-/// requests to shared memory and the passes they took, requests to global memory,
-/// sectors they touched and the fewest possible.
+/// Writes what the checked launches of kernels of this name have counted so
+/// far: requests to shared memory and the passes they took, requests to global
+/// memory, sectors they touched and the fewest possible.
 extern "C" void tspEmulationCounters(const char *kernel, uint64_t counters[5]) {
   tsp::emulation::Counters totals = tsp::emulation::countersOf(kernel);
   counters[0] = totals.sharedRequests;

@@ -250,7 +250,8 @@ void Checker::countGlobal(const uint64_t *addresses, uint32_t mask,
   std::sort(starts, starts + lanes);
   lanes = unsigned(std::unique(starts, starts + lanes) - starts);
   ++counters.globalRequests;
-  counters.globalSectors += uint64_t(std::unique(sectors, sectors + count) - sectors);
+  counters.globalSectors +=
+      uint64_t(std::unique(sectors, sectors + count) - sectors);
   counters.globalIdealSectors += (uint64_t(lanes) * size + 31) / 32;
 }
 

@@ -5,11 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Follows every access of a block to shared memory. Warps are ordered by barriers
-// only: each has a clock and knows, as a vector, up to which time of every other
-// warp it has waited (vector clocks). An access that meets one of another warp it
-// has not waited for is a race, in whatever order the emulation ran the two. Lanes
-// of one warp are ordered by the warp's synchronizing instructions.
+// Follows every access of a block to shared memory. Warps are ordered by
+// barriers only: each has a clock and knows, as a vector, up to which time of
+// every other warp it has waited (vector clocks). An access that meets one of
+// another warp it has not waited for is a race, in whatever order the emulation
+// ran the two. Lanes of one warp are ordered by the warp's synchronizing
+// instructions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +41,8 @@ public:
   void access(const WarpContext &warp, uint32_t site, uint32_t mask,
               const uint64_t *addresses, unsigned bytes, AccessKind kind,
               ptx::Space space);
-  /// The rows of matrices: 16 bytes at each of the first 8 * matrices addresses.
+  /// The rows of matrices: 16 bytes at each of the first 8 * matrices
+  /// addresses.
   void accessRows(const WarpContext &warp, uint32_t site, unsigned matrices,
                   const uint64_t *addresses, AccessKind kind, ptx::Space space);
   /// A cp.async was waited for; its destination is there.

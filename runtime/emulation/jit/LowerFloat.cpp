@@ -91,8 +91,8 @@ void Lowering::floatBinary(const Instruction &instruction) {
   write(finish(result, type));
 }
 
-/// x * y + z of 16-bit floats as a double that rounds to them like the exact sum:
-/// when bits were lost, the last one kept is set.
+/// x * y + z of 16-bit floats as a double that rounds to them like the exact
+/// sum: when bits were lost, the last one kept is set.
 Value *Lowering::oddSum(Value *x, Value *y, Value *z) {
   auto *real = x->getType()->getWithNewType(builder.getDoubleTy());
   auto *integer = x->getType()->getWithNewType(builder.getInt64Ty());
@@ -150,8 +150,9 @@ void Lowering::floatUnary(const Instruction &instruction) {
     unsigned mode = rounding();
     Value *result = x;
     if (opcode != "rcp")
-      result = mode ? callMath(is64 ? "sqrtRounded64" : "sqrtRounded", {x}, mode)
-                    : builder.CreateUnaryIntrinsic(Intrinsic::sqrt, x);
+      result = mode
+                   ? callMath(is64 ? "sqrtRounded64" : "sqrtRounded", {x}, mode)
+                   : builder.CreateUnaryIntrinsic(Intrinsic::sqrt, x);
     if (opcode != "sqrt")
       result = mode ? callMath(is64 ? "divRounded64" : "divRounded",
                                {one(), result}, mode)
