@@ -38,6 +38,11 @@ DeviceKernel tsp::startDeviceForm(func::FuncOp kernel, Region &tensorBody) {
   kernel.removeResAttrsAttr();
   kernel.removeArgAttrsAttr();
   kernel.setPrivate();
+  // From here on it says which buffers are results.
+  if (!kernel->hasAttr(kTiedAttr))
+    kernel->setAttr(kTiedAttr,
+                    builder.getDenseI64ArrayAttr(
+                        SmallVector<int64_t>(type.getNumResults(), -1)));
 
   gpu::GPUModuleOp module =
       getDeviceModule(kernel->getParentOfType<ModuleOp>());

@@ -68,10 +68,12 @@ struct TileShape {
 };
 } // namespace
 
-/// Four stages are in time for memory that answers after about 600 cycles.
-/// Warps of 64 x 64 multiply four times per fragment that they read.
+/// Warps of 64 x 64 multiply four times per fragment that they read. Three stages
+/// of 64 or four of 32 are in time for memory that answers after 600 cycles. Of
+/// equal tiles the first that fits is taken.
 static const TileShape asyncShapes[] = {
-    {128, 256, 32, 64, 64, 4}, {256, 128, 32, 64, 64, 4},
+    {128, 256, 64, 64, 64, 3}, {128, 256, 32, 64, 64, 4},
+    {256, 128, 64, 64, 64, 3}, {256, 128, 32, 64, 64, 4},
     {128, 128, 32, 64, 64, 4}, {64, 128, 32, 32, 64, 4},
     {128, 64, 32, 64, 32, 4},  {64, 64, 64, 32, 32, 4},
     {32, 64, 64, 16, 32, 4},   {16, 128, 64, 16, 32, 4},

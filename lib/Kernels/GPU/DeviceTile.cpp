@@ -39,14 +39,14 @@ TileCopy::TileCopy(DeviceGemm &gemm, const GemmOperand &operand,
   elementBytes = operand.element.getIntOrFloatBitWidth() / 8;
   rows = read.alongK ? extent : bk;
   columns = read.alongK ? bk : extent;
-  int64_t threads = gemm.plan.threads, perLine = columns / read.width;
+  // Threads lie along 128 bytes of a line, which memory moves at a time; what
+  // is beyond is near enough for an address and a constant.
+  int64_t threads = gemm.plan.threads;
+  int64_t segment = std::min<int64_t>(columns, 128 / elementBytes);
+  int64_t across = segment / read.width, down = threads / across;
   Value thread = e.thread();
-  row = e.div(thread, perLine);
-  column = e.mul(e.rem(thread, perLine), read.width);
-  if (perLine > threads) {
-    row = e.i32(0);
-    column = e.mul(thread, read.width);
-  }
+  row = e.div(thread, across);
+  column = e.mul(e.rem(thread, across), read.width);
 
   int64_t strideK = operand.k.back();
   int64_t strideRow = read.alongK ? operand.free : strideK;
@@ -56,25 +56,19 @@ TileCopy::TileCopy(DeviceGemm &gemm, const GemmOperand &operand,
   at = e.add(at, e.mul(e.wide(column), strideColumn));
   pointer = e.shifted(base, e.mul(at, elementBytes));
 
-  int64_t count = rows * perLine;
-  for (int64_t done = 0; done < count; done += threads) {
-    Piece piece{0, 0, {}, {}, {}};
-    if (perLine > threads) {
-      piece.row = done / perLine;
-      piece.column = done % perLine * read.width;
-    } else {
-      piece.row = done / perLine;
+  for (int64_t moreRows = 0; moreRows < rows; moreRows += down)
+    for (int64_t more = 0; more < columns; more += segment) {
+      Piece piece{moreRows, more, {}, {}, {}};
+      if (moreRows + down > rows)
+        piece.isNeeded = e.less(row, e.i32(rows - moreRows));
+      if (size % extent != 0) {
+        Value lane = read.alongK ? row : column;
+        int64_t ahead = read.alongK ? piece.row : piece.column;
+        piece.isThere = e.less(e.add(first, lane), e.i32(size - ahead));
+      }
+      piece.offset = sharedOffset(piece.row, piece.column);
+      pieces.push_back(piece);
     }
-    if (done + threads > count)
-      piece.isNeeded = e.less(thread, e.i32(count - done));
-    if (size % extent != 0) {
-      Value lane = read.alongK ? row : column;
-      int64_t more = read.alongK ? piece.row : piece.column;
-      piece.isThere = e.less(e.add(first, lane), e.i32(size - more));
-    }
-    piece.offset = sharedOffset(piece.row, piece.column);
-    pieces.push_back(piece);
-  }
 }
 
 int64_t TileCopy::bytes() const {
@@ -83,15 +77,17 @@ int64_t TileCopy::bytes() const {
 }
 
 Value TileCopy::sharedOffset(int64_t moreRows, int64_t moreColumns) {
-  Value r = e.add(row, moreRows), c = e.add(column, moreColumns);
   if (swizzled) {
-    // A multiple of 8 lines further is the same permutation.
+    // A multiple of 8 lines, or of 8 chunks, further is the same permutation.
     SwizzledTile tile{columns};
-    int64_t whole = moreRows / 8 * 8;
-    Value offset = tile.offset(e, e.add(row, moreRows - whole), e.div(c, 8));
+    int64_t lines = moreRows / 8 * 8, whole = moreColumns / 64 * 64;
+    Value c = e.add(column, moreColumns - whole);
+    Value offset =
+        tile.offset(e, e.add(row, moreRows - lines), e.div(c, 8));
     offset = e.add(offset, e.mul(e.rem(c, 8), 2));
-    return e.add(offset, whole * tile.lineBytes());
+    return e.add(offset, lines * tile.lineBytes() + whole * 2);
   }
+  Value r = e.add(row, moreRows), c = e.add(column, moreColumns);
   // Lines of the free dim, as the register tiles read them.
   int64_t size = stored.getIntOrFloatBitWidth() / 8;
   Value k = read.alongK ? c : r, free = read.alongK ? r : c;
