@@ -7,13 +7,17 @@
 //
 // bf16 and the f8 types are rounded and widened by integer arithmetic on the
 // bits of an f32: every machine gives the same bits, LLVM vectorises it, and
-// nothing can fold a rounding away. f16 has instructions.
+// nothing can fold a rounding away. f16 has instructions, and bf16 has them on
+// GPUs.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Emit.h"
 #include "ScalarBuilder.h"
 #include "tsp/Kernels/Kernels.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
 using namespace tsp;
@@ -93,6 +97,25 @@ Value decode8(ScalarBuilder &b, Value bits8, const Format &format) {
   return b.bitcast(b.ori(result, sign), b.f32());
 }
 
+/// Whether the code is that of a GPU.
+bool isDeviceCode(ScalarBuilder &b) {
+  Operation *op = b.builder.getInsertionBlock()->getParentOp();
+  return op && (isa<gpu::GPUFuncOp>(op) || op->getParentOfType<gpu::GPUFuncOp>());
+}
+
+/// Rounds to bf16 by the instruction of GPUs that packs two: with zero below,
+/// the pair is the rounded f32.
+Value roundOnDevice(ScalarBuilder &b, Value value) {
+  auto pair = VectorType::get({2}, b.builder.getBF16Type());
+  Value packed = LLVM::CallIntrinsicOp::create(
+                     b.builder, b.loc, pair,
+                     b.builder.getStringAttr("llvm.nvvm.ff2bf16x2.rn"),
+                     ValueRange{value, b.constF32(0)})
+                     .getResult(0);
+  packed = LLVM::BitcastOp::create(b.builder, b.loc, b.i32(), packed);
+  return b.bitcast(packed, b.f32());
+}
+
 /// The bits of an f32 whose upper half is the nearest bf16.
 Value roundBits16(ScalarBuilder &b, Value value) {
   Value bits = b.bitcast(value, b.i32());
@@ -111,6 +134,8 @@ Value tsp::roundToFormat(OpBuilder &builder, Location loc, Value value,
     return value;
   if (elementType.isF16())
     return b.extf(b.truncf(value, elementType), b.f32());
+  if (elementType.isBF16() && isDeviceCode(b))
+    return roundOnDevice(b, value);
   if (elementType.isBF16())
     return b.bitcast(b.andi(roundBits16(b, value), b.constI32(0xFFFF0000)), b.f32());
   Format format = getFormat(elementType);
@@ -188,7 +213,7 @@ Value tsp::toStorage(OpBuilder &builder, Location loc, Value value,
   Type storage = getStorageType(elementType);
   if (elementType.isF32() || elementType.isF64())
     return value;
-  if (elementType.isF16())
+  if (elementType.isF16() || (elementType.isBF16() && isDeviceCode(b)))
     return b.truncf(value, elementType);
   if (isa<FloatType>(elementType)) {
     Value bits = toBits(builder, loc, value, elementType);

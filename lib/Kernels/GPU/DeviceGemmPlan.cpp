@@ -63,14 +63,15 @@ namespace {
 struct TileShape {
   int64_t bm, bn, bk, wm, wn, stages;
 
-  int64_t threads() const { return bm / wm * (bn / wn) * 32; }
+  int64_t warps() const { return bm / wm * (bn / wn); }
+  int64_t threads() const { return warps() * 32; }
   int64_t pipelineBytes() const { return stages * (bm + bn) * bk * 2; }
 };
 } // namespace
 
-/// Warps of 64 x 64 multiply four times per fragment that they read. Three stages
-/// of 64 or four of 32 are in time for memory that answers after 600 cycles. Of
-/// equal tiles the first that fits is taken.
+/// Warps of 64 x 64 multiply four times per fragment that they read. Three
+/// stages of 64 or four of 32 are in time for memory that answers after 600
+/// cycles. Of equal tiles the first that fits is taken.
 static const TileShape asyncShapes[] = {
     {128, 256, 64, 64, 64, 3}, {128, 256, 32, 64, 64, 4},
     {256, 128, 64, 64, 64, 3}, {256, 128, 32, 64, 64, 4},
@@ -82,16 +83,29 @@ static const TileShape asyncShapes[] = {
 /// Copies through registers leave room for small tiles only.
 static const TileShape registerShapes[] = {{64, 64, 32, 32, 32, 3}};
 
-/// Relative time of a product in tiles of bm x bn: waves of blocks, each of
-/// which takes as long as it computes, slowed down by what it reads.
+/// What a step of one of the contraction takes on a multiprocessor.
+struct StepCost {
+  double operations;  ///< two for each product
+  double rate;        ///< of operations, of the whole device, per ns
+  double sharedBytes; ///< read from shared memory
+  double globalBytes; ///< read from the second cache
+};
+
+/// Time of a product in tiles of bm x bn, in ns: waves of blocks, each as long
+/// as its slowest resource. Shared memory gives 128 bytes a cycle of about 1.5
+/// GHz, the second cache 2.5 times what memory does; a block starts and ends in
+/// about 500 ns.
 static double estimate(const GemmSpec &spec, int64_t bm, int64_t bn,
-                       int64_t outer, const TargetDescription &target) {
+                       int64_t outer, const StepCost &step,
+                       const TargetDescription &target) {
   int64_t blocks =
       outer * llvm::divideCeil(spec.m, bm) * llvm::divideCeil(spec.n, bn);
-  double reuse = double(bm * bn) / (bm + bn);
-  double efficiency = reuse / (reuse + 20);
-  return llvm::divideCeil(blocks, target.numProcessors) * double(bm * bn) /
-         efficiency;
+  double processors = target.numProcessors;
+  double time = std::max(
+      {step.operations / (step.rate / processors), step.sharedBytes / 192,
+       step.globalBytes / (2.5 * target.memoryGBs / processors)});
+  return llvm::divideCeil(blocks, target.numProcessors) *
+         (time * spec.depth() + 500);
 }
 
 static int64_t product(ArrayRef<int64_t> sizes) {
@@ -117,7 +131,10 @@ static void planTensorCore(DeviceGemmPlan &plan, const GemmSpec &spec,
   for (const TileShape &shape : shapes) {
     if (shape.pipelineBytes() > target.sharedPerBlock)
       continue;
-    double time = estimate(spec, shape.bm, shape.bn, outer, target);
+    double lines = shape.bm + shape.bn;
+    StepCost step{2.0 * shape.bm * shape.bn, target.bf16TeraFlops * 1e3,
+                  2.0 * shape.warps() * (shape.wm + shape.wn), 2 * lines};
+    double time = estimate(spec, shape.bm, shape.bn, outer, step, target);
     if (!best || time < least) {
       best = &shape;
       least = time;
@@ -147,14 +164,20 @@ static void planVectorUnit(DeviceGemmPlan &plan, const GemmSpec &spec,
   plan.threads = 256;
   plan.bk = 16;
   int64_t bytes = spec.compute.getIntOrFloatBitWidth() / 8;
-  int64_t side = 32;
-  double least = estimate(spec, side, side, outer, target);
-  for (int64_t larger = 64; larger * bytes <= 512; larger *= 2)
-    if (double time = estimate(spec, larger, larger, outer, target);
-        time < least) {
-      side = larger;
+  double rate = target.f32TeraFlops * 1e3 * 4 / bytes;
+  int64_t side = 0;
+  double least = 0;
+  for (int64_t next = 32; next * bytes <= 512; next *= 2) {
+    // A warp is 2 x 16 threads, each with a square of next / 16.
+    double tile = next * next, warp = 18.0 * next / 16;
+    StepCost step{2 * tile, rate, bytes * warp * plan.threads / 32,
+                  double(2 * next * bytes)};
+    double time = estimate(spec, next, next, outer, step, target);
+    if (side == 0 || time < least) {
+      side = next;
       least = time;
     }
+  }
   plan.bm = plan.bn = side;
   plan.tm = plan.tn = side / 16;
   int64_t pipeline = 2 * 2 * plan.bk * (side + 4) * bytes;

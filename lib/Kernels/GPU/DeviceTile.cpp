@@ -82,8 +82,7 @@ Value TileCopy::sharedOffset(int64_t moreRows, int64_t moreColumns) {
     SwizzledTile tile{columns};
     int64_t lines = moreRows / 8 * 8, whole = moreColumns / 64 * 64;
     Value c = e.add(column, moreColumns - whole);
-    Value offset =
-        tile.offset(e, e.add(row, moreRows - lines), e.div(c, 8));
+    Value offset = tile.offset(e, e.add(row, moreRows - lines), e.div(c, 8));
     offset = e.add(offset, e.mul(e.rem(c, 8), 2));
     return e.add(offset, lines * tile.lineBytes() + whole * 2);
   }
