@@ -1,6 +1,7 @@
 # Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Zigzag tokens, and tokens over several mesh axes: numbers, bytes, padding."""
+import dataclasses
 import subprocess
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 import tsp
 from Integration import cases, harness, llama
+from tsp import closed_forms
 from test_bytes_and_memory import PARTS, SIZES
 
 pytestmark = pytest.mark.skipif(not harness.tools_are_built(), reason="tsp-compile is not built")
@@ -38,6 +40,17 @@ def test_two_axes(run_case, name, mesh, strategy):
 @pytest.mark.parametrize("name", ["llama_generate", "llama_decode_step", "gemma", "moe_dispatch", "llama_scan"])
 def test_two_axes_of_other_programs(run_case, name):
     run_case(name, "d=2,t=2", NESTED_ZIGZAG)
+
+
+@pytest.mark.parametrize("strategy", [NESTED, "sp_gather@d,tsp(zigzag)@t"])
+def test_nested_axes_receive_the_closed_form(exported, executable, strategy):
+    """Weights come along t alone, keys and values along both axes."""
+    program = exported(PARTS["attention"][0])
+    result = harness.run(program, executable(program, "d=2,t=2", strategy))
+    weights = closed_forms.tsp_attention(2, dataclasses.replace(SIZES, tokens=0))
+    tokens = closed_forms.tsp_attention(4, dataclasses.replace(SIZES, width=0))
+    received = [sum(result.bytes_received(rank).values()) for rank in range(4)]
+    assert received == [weights + tokens] * 4, result.bytes_received(0)
 
 
 @pytest.mark.parametrize("part", PARTS)

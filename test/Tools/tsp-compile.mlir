@@ -31,6 +31,10 @@
 // RUN: tsp-compile %s -o - --emit=mlir-buffers | FileCheck %s --check-prefix=BUFFERS
 // BUFFERS: func.func @main(%{{.*}}: memref<4xf32>{{.*}}, %{{.*}}: memref<4xf32>
 // BUFFERS: tsp.buffer.launch
+// RUN: tsp-compile %s -o %t.sharded.mlir --emit=mlir-sharded --mesh=t=2 --strategy=tsp
+// RUN: tsp-compile %t.sharded.mlir --from=mlir-sharded -o - --emit=mlir-local | FileCheck %s --check-prefix=LOCAL
+// LOCAL: func.func public @main(%{{.*}}: tensor<2xf32> {{.*}}tsp.placement = #tsp.placement<[<["t"]>]>
+// LOCAL-NOT: tsp.operand_placements
 // RUN: tsp-compile %s -o %t.kernels.mlir --emit=mlir-kernels
 // RUN: tsp-compile %t.kernels.mlir --from=mlir-kernels -o - --emit=llvm --target-cpu=generic | FileCheck %s --check-prefix=LLVM
 // LLVM: define void @tsp_entry_main(ptr
