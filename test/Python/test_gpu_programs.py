@@ -1,0 +1,63 @@
+# Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Programs compiled for cuda: the real executables, on the emulated driver and NCCL."""
+import pytest
+
+from Integration import harness
+
+pytestmark = pytest.mark.skipif(not harness.tools_are_built(), reason="tsp-compile is not built")
+
+
+@pytest.fixture(scope="session")
+def run_emulated(exported, executable):
+    """run_emulated(case, mesh, strategy, dtype, *flags of the executable) -> harness.Run, judged"""
+    def get(one, mesh="", strategy="none", dtype="f32", *flags):
+        program = exported(one, dtype)
+        result = harness.run(program, executable(program, mesh, strategy, "--target=cuda:sm_80"), "--emulate", *flags)
+        harness.judge(program, result.results, dtype)
+        return result
+    return get
+
+
+@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+@pytest.mark.parametrize("mesh, strategy", [("", "none"), ("t=2", "tsp"), ("t=4", "tsp"), ("t=2", "tp"), ("t=4", "tp")])
+def test_block(run_emulated, mesh, strategy, dtype):
+    run_emulated("llama_block", mesh, strategy, dtype)
+
+
+@pytest.mark.parametrize("mesh, strategy", [("t=2", "tsp(zigzag)"), ("t=3", "sp_gather"), ("d=2,t=2", "data@d,tsp@t")])
+def test_strategies(run_emulated, mesh, strategy):
+    run_emulated("llama", mesh, strategy)
+
+
+# Loops with predicates read back, scatters and sorts, windows and softcaps, lookups.
+@pytest.mark.parametrize("name", ["llama_generate", "moe_dispatch", "gemma", "gpt2"])
+def test_models(run_emulated, name):
+    run_emulated(name, "t=2", "tsp")
+
+
+@pytest.mark.parametrize("mesh, strategy", [("", "none"), ("t=2", "tsp")])
+def test_training(run_emulated, mesh, strategy):
+    run_emulated("llama_block_grad", mesh, strategy)
+
+
+# Streams in another order; ranks that share devices, whose buffers kernels combine.
+@pytest.mark.parametrize("strategy", ["tsp", "tp"])
+def test_bits_depend_on_nothing(run_emulated, monkeypatch, strategy):
+    bits = []
+    for seed, devices in ((1, 8), (2, 8), (3, 2), (4, 1)):
+        monkeypatch.setenv("TSP_EMULATION_SEED", str(seed))
+        monkeypatch.setenv("TSP_EMULATED_DEVICES", str(devices))
+        bits.append([result.tobytes() for result in run_emulated("llama_block", "t=4", strategy, "bf16").results])
+    assert all(other == bits[0] for other in bits)
+
+
+def test_checker_finds_nothing(run_emulated, monkeypatch):
+    monkeypatch.setenv("TSP_EMULATION_CHECK", "1")
+    for dtype in ("f32", "bf16"):
+        run_emulated("llama_block", "t=2", "tsp", dtype)
+
+
+def test_bytes_are_those_of_the_host(run_emulated, run_case):
+    device, host = run_emulated("llama_block", "t=4", "tsp"), run_case("llama_block", "t=4", "tsp")
+    assert [device.bytes_received(rank) for rank in range(4)] == [host.bytes_received(rank) for rank in range(4)]
