@@ -121,9 +121,9 @@ Value BufferEmitter::getMemref(const Buffer &buffer, RankedTensorType type) {
 }
 
 Value BufferEmitter::getMemref(Value value) {
-  if (const Buffer *buffer = plan.getBuffer(value))
-    return getMemref(*buffer, tensorType(value));
-  return reshape(slots.lookup(plan.getLiveness().getRoot(value)), tensorType(value));
+  if (Value slot = slots.lookup(plan.getLiveness().getRoot(value)))
+    return reshape(slot, tensorType(value));
+  return getMemref(*plan.getBuffer(value), tensorType(value));
 }
 
 /// Stores a number of the host program as the scalar tensor `value`.
@@ -143,7 +143,11 @@ LogicalResult BufferEmitter::emitBlock(Block &block) {
   for (auto fold : block.getOps<FoldLoopOp>())
     if (plan.getFold(fold).atBlockStart)
       fetched[fold] = emitFirstFetches(fold);
-  for (Operation &op : block) {
+  return emitOps(block.begin(), block.end());
+}
+
+LogicalResult BufferEmitter::emitOps(Block::iterator begin, Block::iterator end) {
+  for (Operation &op : llvm::make_range(begin, end)) {
     loc = op.getLoc();
     if (failed(emitOp(&op)))
       return failure();
@@ -185,7 +189,7 @@ LogicalResult BufferEmitter::emitOp(Operation *op) {
       .Case([&](FoldLoopOp fold) { return emitFold(fold); })
       .Case([&](stablehlo::WhileOp loop) { return emitWhile(loop); })
       .Case([&](stablehlo::CaseOp branches) { return emitCase(branches); })
-      .Case<stablehlo::ReshapeOp, stablehlo::ConstantOp>([](Operation *) { return success(); })
+      .Case<stablehlo::ReshapeOp, stablehlo::ConstantOp, UndefinedOp>([](Operation *) { return success(); })
       .Case<stablehlo::ReturnOp, YieldOp>([&](Operation *end) {
         emitCopies(end);
         return success();

@@ -30,6 +30,7 @@ public:
 
 private:
   mlir::LogicalResult emitBlock(mlir::Block &block);
+  mlir::LogicalResult emitOps(mlir::Block::iterator begin, mlir::Block::iterator end);
   mlir::LogicalResult emitOp(mlir::Operation *op);
   void emitLaunch(LaunchOp launch);
   mlir::LogicalResult emitWhile(mlir::Operation *loop);
@@ -41,6 +42,7 @@ private:
   mlir::LogicalResult emitFold(FoldLoopOp fold);
   mlir::LogicalResult emitStreamed(FoldLoopOp fold);
   mlir::LogicalResult emitRing(FoldLoopOp fold);
+  mlir::LogicalResult emitPipelined(FoldLoopOp fold);
   mlir::LogicalResult emitBody(FoldLoopOp fold, mlir::Value number,
                                mlir::ValueRange parts);
   llvm::SmallVector<mlir::Value> emitFirstFetches(FoldLoopOp fold);
@@ -52,6 +54,10 @@ private:
   llvm::SmallVector<mlir::Value> emitNextFetches(FoldLoopOp next, mlir::Value step, int64_t steps,
                                                  mlir::ValueRange carried);
   unsigned countFirstFetches(FoldLoopOp fold) const;
+  llvm::SmallVector<mlir::Value>
+  emitIf(mlir::Value condition, unsigned count,
+         llvm::function_ref<llvm::SmallVector<mlir::Value>()> then,
+         mlir::ValueRange otherwise = {});
 
   /// The memref of a value, with the value's own shape.
   mlir::Value getMemref(mlir::Value value);
@@ -72,7 +78,8 @@ private:
   mlir::Block *body = nullptr; // of the new function
   mlir::Value arena;
   llvm::DenseMap<mlir::Value, mlir::Value> events; // of a future
-  llvm::DenseMap<mlir::Value, mlir::Value> slots;  // of a fold's part
+  /// Of roots that have several: a fold's part, values of two steps.
+  llvm::DenseMap<mlir::Value, mlir::Value> slots;
   /// Events of first fetches that were started before their fold.
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>> fetched;
   /// The fold whose first fetches start in the last step of the key.

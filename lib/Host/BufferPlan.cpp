@@ -83,11 +83,15 @@ void BufferPlan::makeBuffers() {
         continue; // lives in the slots
     bool isEntryArg = parent == entry.getOperation();
     bool isConstant = root.getDefiningOp<stablehlo::ConstantOp>() != nullptr;
+    int64_t bytes = getBytes(root.getType());
+    bool twofold = liveness.isTwofold(root);
     unsigned number = addBuffer(isEntryArg   ? Place::Argument
                                 : isConstant ? Place::Constant
                                              : Place::Arena,
-                                isEntryArg ? arg.getArgNumber() : 0, getBytes(root.getType()));
+                                isEntryArg ? arg.getArgNumber() : 0,
+                                twofold ? 2 * alignBuffer(bytes) : bytes);
     Buffer &buffer = buffers[number];
+    buffer.twofold = twofold;
     buffer.values.push_back(root);
     buffer.writable = !isConstant &&
                       (!isEntryArg || getAliasedResult(entry, arg.getArgNumber()) >= 0);
@@ -175,6 +179,7 @@ bool BufferPlan::mergeBuffers(unsigned a, unsigned b) {
   if (buffers[a].place == Place::Arena)
     std::swap(a, b); // a stays
   if (buffers[b].place != Place::Arena || !buffers[a].writable || !buffers[b].writable ||
+      buffers[a].twofold || buffers[b].twofold ||
       buffers[a].memory.bytes != buffers[b].memory.bytes)
     return false;
   for (Value x : buffers[a].values)

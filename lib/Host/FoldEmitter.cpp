@@ -14,6 +14,8 @@
 //       order, and the body waits for its own), else before it:
 //         if i + n < G: fetch i + n
 //
+// broadcast with ops that run ahead: FoldPipeline.cpp.
+//
 // gather: the same with n = G, or one all_gather of everything.
 //
 // ring: step i works on part (r - i) mod D; step 0 in place, then on two slots.
@@ -120,7 +122,9 @@ LogicalResult BufferEmitter::emitFold(FoldLoopOp fold) {
   if (!fetched.count(fold) && countFirstFetches(fold) > 0 && plan.getFold(fold).slotCount > 0)
     fetched[fold] = emitFirstFetches(fold);
   emitCopies(fold);
-  return fold.getSchedule() == Schedule::Ring ? emitRing(fold) : emitStreamed(fold);
+  if (fold.getSchedule() == Schedule::Ring)
+    return emitRing(fold);
+  return fold.getAhead() ? emitPipelined(fold) : emitStreamed(fold);
 }
 
 /// The body on part `number` (an i64); `parts` are its memrefs.
@@ -137,9 +141,9 @@ LogicalResult BufferEmitter::emitBody(FoldLoopOp fold, Value number, ValueRange 
 
 /// Runs `then` when `condition` holds; its events, else `otherwise` (zeros when
 /// that is empty).
-static SmallVector<Value> emitIf(OpBuilder &builder, Location loc, Value condition, unsigned count,
-                                 llvm::function_ref<SmallVector<Value>()> then,
-                                 ValueRange otherwise = {}) {
+SmallVector<Value> BufferEmitter::emitIf(Value condition, unsigned count,
+                                         llvm::function_ref<SmallVector<Value>()> then,
+                                         ValueRange otherwise) {
   SmallVector<Type> types(count, builder.getI64Type());
   auto branch = scf::IfOp::create(builder, loc, types, condition, /*withElseRegion=*/count > 0);
   OpBuilder::InsertionGuard guard(builder);
@@ -171,7 +175,7 @@ SmallVector<Value> BufferEmitter::emitNextFetches(FoldLoopOp next, Value step, i
     auto start = [&] {
       return once ? emitFirstFetches(next) : emitFetches(next, index(group));
     };
-    llvm::append_range(events, emitIf(builder, loc, now, size, start,
+    llvm::append_range(events, emitIf(now, size, start,
                                       carried.slice(group * size, size)));
   }
   return events;
@@ -216,7 +220,7 @@ LogicalResult BufferEmitter::emitStreamed(FoldLoopOp fold) {
         Value later = arith::AddIOp::create(builder, loc, step, index(ahead));
         Value more = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, later,
                                            index(steps));
-        llvm::append_range(events, emitIf(builder, loc, more, parts,
+        llvm::append_range(events, emitIf(more, parts,
                                           [&] { return emitFetches(fold, later); }));
       }
       if (next)
@@ -296,7 +300,7 @@ LogicalResult BufferEmitter::emitRing(FoldLoopOp fold) {
       Value isInner = arith::AndIOp::create(
           builder, loc, more,
           arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, step, index(0)));
-      started = emitIf(builder, loc, isInner, parts, send);
+      started = emitIf(isInner, parts, send);
       for (auto [event, early] : llvm::zip(started, first))
         event = arith::SelectOp::create(builder, loc, isFirst, early, event);
     }
@@ -311,7 +315,7 @@ LogicalResult BufferEmitter::emitRing(FoldLoopOp fold) {
     if (failed(emitBody(fold, number, memrefs)))
       return failure();
     if (foldPlan.slotCount > 0)
-      emitIf(builder, loc, more, 0, [&] {
+      emitIf(more, 0, [&] {
         if (started.empty())
           started = send();
         for (Value event : started)

@@ -83,7 +83,26 @@ HostLiveness::HostLiveness(func::FuncOp entry) {
         for (Value operand : start->getOperands())
           addUse(operand, op, getEnter(op));
   });
+  findTwofold(entry);
   findTies(entry);
+}
+
+void HostLiveness::findTwofold(func::FuncOp entry) {
+  entry.walk([&](FoldLoopOp fold) {
+    if (!fold.getAhead())
+      return;
+    int64_t border = getEnter(fold.getFirstLate());
+    for (Value root : roots) {
+      if (root.getParentBlock() != &fold.getBody().front() || !root.getDefiningOp() ||
+          isa<stablehlo::ConstantOp>(root.getDefiningOp()))
+        continue;
+      Interval &life = lives[root];
+      if (life.begin < border && border <= life.end) {
+        life = {getEnter(fold), getExit(fold)};
+        twofold.insert(root);
+      }
+    }
+  });
 }
 
 Value HostLiveness::getRoot(Value value) const {

@@ -43,7 +43,7 @@ OpClass tsp::classify(Operation *op) {
     return OpClass::Irregular;
   if (isa<stablehlo::WhileOp, stablehlo::CaseOp,
           stablehlo::ReturnOp, func::ReturnOp, FoldLoopOp, YieldOp, LaunchOp,
-          AxisIndexOp, WaitOp, AllGatherOp, AllReduceOp, ReduceScatterOp,
+          AxisIndexOp, UndefinedOp, WaitOp, AllGatherOp, AllReduceOp, ReduceScatterOp,
           AllToAllOp, BroadcastOp, SendRecvOp>(op))
     return OpClass::Host;
   return OpClass::Unknown;

@@ -49,6 +49,7 @@ static void buildRaise(OpPassManager &manager, const PipelineOptions &options) {
   RaiseAttentionOptions raise;
   raise.remarks = options.remarks;
   manager.addPass(createRaiseAttention(raise));
+  manager.addPass(createRaiseLosses());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
 }
@@ -92,6 +93,7 @@ static void buildKernels(OpPassManager &manager, const PipelineOptions &options)
   manager.addPass(createFormKernels(form));
   manager.addPass(createCSEPass());
   manager.addNestedPass<func::FuncOp>(createStartCollectives());
+  manager.addNestedPass<func::FuncOp>(createPipelineFolds());
 }
 
 /// Each kernel on its own: equal layers share their kernels.

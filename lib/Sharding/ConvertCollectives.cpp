@@ -140,7 +140,7 @@ private:
       auto reduce = [&](CombineKind kind) {
         for (int axis : axes)
           value = tsp::AllReduceOp::create(b, loc, value.getType(), value,
-                                           nameOf(axis), kind);
+                                           nameOf(axis), kind, CodecAttr());
       };
       if (isa<stablehlo::AllReduceOp>(op)) {
         reduce(*combine);
@@ -151,7 +151,8 @@ private:
           int64_t size =
               typeOf(value).getDimSize(dim) * ranks.mesh.getSizes()[axis];
           value = tsp::AllGatherOp::create(b, loc, resized(value, dim, size),
-                                           value, nameOf(axis), dim, size);
+                                           value, nameOf(axis), dim, size, 1,
+                                           Layout::Contiguous, CodecAttr());
         }
       } else if (auto scatter = dyn_cast<stablehlo::ReduceScatterOp>(op)) {
         int64_t dim = scatter.getScatterDimension();
@@ -160,7 +161,7 @@ private:
                   size = total / ranks.mesh.getSizes()[axis];
           value = tsp::ReduceScatterOp::create(
               b, loc, resized(value, dim, size), value, nameOf(axis), dim,
-              total, 1, Layout::Contiguous, *combine);
+              total, 1, Layout::Contiguous, *combine, CodecAttr());
         }
       } else if (exchange && !axes.empty()) {
         int64_t split = exchange.getSplitDimension(),
@@ -171,9 +172,10 @@ private:
                      "found both ")
                  << split << "; add a dim of size "
                  << ranks.mesh.getSizes()[axes[0]] << " to exchange along";
-        value = tsp::AllToAllOp::create(b, loc, out, value, nameOf(axes[0]),
-                                        split, in.getDimSize(split), 1, concat,
-                                        out.getDimSize(concat), 1);
+        value = tsp::AllToAllOp::create(
+            b, loc, out, value, nameOf(axes[0]), split, in.getDimSize(split), 1,
+            concat, out.getDimSize(concat), 1, Layout::Contiguous,
+            Layout::Contiguous, CodecAttr());
       } else {
         for (int axis : axes)
           value = select(b, loc,
@@ -218,8 +220,8 @@ private:
         continue;
       Value moved = op.getOperand();
       if (*shift != 0)
-        moved =
-            tsp::SendRecvOp::create(b, loc, op.getType(), moved, axis, *shift);
+        moved = tsp::SendRecvOp::create(b, loc, op.getType(), moved, axis,
+                                        *shift, CodecAttr());
       for (auto [coordinate, count] : llvm::enumerate(receives))
         if (count == 0)
           moved = select(b, loc,

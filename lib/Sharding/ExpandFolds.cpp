@@ -27,7 +27,8 @@ struct ExpandFolds : tsp::impl::ExpandFoldsBase<ExpandFolds> {
   void runOnOperation() override {
     SmallVector<FoldOp> folds;
     getOperation().walk([&](FoldOp fold) { folds.push_back(fold); });
-    for (FoldOp fold : folds) {
+    // The last one first: what it starts from may be the end of one before it.
+    for (FoldOp fold : llvm::reverse(folds)) {
       if (failed(expand(fold)))
         return signalPassFailure();
       ++numFolds;
@@ -83,7 +84,8 @@ LogicalResult ExpandFolds::expand(FoldOp fold) {
   auto loop = FoldLoopOp::create(
       before, loc, ValueRange(inits).getTypes(), fold.getParts(), inits, fold.getAxisAttr(),
       fold.getStepsAttr(), fold.getPartDimsAttr(), fold.getPartSizesAttr(),
-      fold.getPartStartsAttr(), fold.getPartTotalsAttr(), schedule, fold.getPrefetchAttr());
+      fold.getPartStartsAttr(), fold.getPartTotalsAttr(), schedule, fold.getPrefetchAttr(),
+      /*ahead=*/IntegerAttr());
   loop.getBody().takeBody(fold.getBody());
 
   for (auto [value, result] : llvm::zip(loop.getResults(), order)) {

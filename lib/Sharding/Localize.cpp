@@ -234,32 +234,32 @@ LogicalResult Localizer::emitOp(Operation *op, Scope &scope) {
       rules ? rules.localize(context) : localizeByClone(op, context);
   if (failed(results))
     return failure();
-  for (auto [i, result] : llvm::enumerate(op->getResults())) {
-    Value local = (*results)[i];
-    for (const PartialResult &partial : opPlan.partial) {
-      StringAttr axis = mesh.getAxes()[partial.axis];
-      if (partial.scatterDim < 0) {
-        local =
-            AllReduceOp::create(scope.builder, op->getLoc(), local.getType(),
-                                local, axis, opPlan.rule.combine);
-        continue;
-      }
-      // Major axes are scattered first.
-      int64_t d = partial.scatterDim;
-      DimShard shard = opPlan.results[i].dims[d];
-      shard = prefixOf(shard, shard.levelOf(partial.axis) + 1, mesh);
-      RankedTensorType type = typeOf(local);
-      AxisSplit split = shard.axes.back();
-      SmallVector<int64_t> shape(type.getShape());
-      shape[d] = shard.chunk;
-      local = ReduceScatterOp::create(
-          scope.builder, op->getLoc(), type.clone(shape), local, axis, d,
-          type.getDimSize(d),
-          unitOf(type.getDimSize(d), shard.chunk, split, mesh), split.layout,
-          opPlan.rule.combine);
+  SmallVector<Value> local(*results);
+  for (const PartialResult &partial : opPlan.partial) {
+    StringAttr axis = mesh.getAxes()[partial.axis];
+    if (partial.scatterDim < 0) {
+      local = combineOverAxis(scope.builder, op->getLoc(), local,
+                              opPlan.rule.combine, axis,
+                              mesh.getSizes()[partial.axis]);
+      continue;
     }
-    define(result, local, opPlan.results[i], scope, opPlan.isFoldPartial());
+    // Major axes are scattered first.
+    int64_t d = partial.scatterDim;
+    DimShard shard = opPlan.results[0].dims[d];
+    shard = prefixOf(shard, shard.levelOf(partial.axis) + 1, mesh);
+    RankedTensorType type = typeOf(local[0]);
+    AxisSplit split = shard.axes.back();
+    SmallVector<int64_t> shape(type.getShape());
+    shape[d] = shard.chunk;
+    local[0] = ReduceScatterOp::create(
+        scope.builder, op->getLoc(), type.clone(shape), local[0], axis, d,
+        type.getDimSize(d),
+        unitOf(type.getDimSize(d), shard.chunk, split, mesh), split.layout,
+        opPlan.rule.combine, CodecAttr());
   }
+  for (auto [result, value, placement] :
+       llvm::zip(op->getResults(), local, opPlan.results))
+    define(result, value, placement, scope, opPlan.isFoldPartial());
   return success();
 }
 
@@ -330,12 +330,17 @@ LogicalResult Localizer::emitFold(ArrayRef<Operation *> members, Scope &scope) {
   SmallVector<Placement> placements;
   SmallVector<Attribute> combines;
   SmallVector<Type> types;
+  auto isUsedOutside = [&](Value result) {
+    return llvm::any_of(result.getUsers(), [&](Operation *user) {
+      return !llvm::is_contained(members, user);
+    });
+  };
   for (Operation *member : members)
     for (Value result : member->getResults()) {
-      bool usedOutside = llvm::any_of(result.getUsers(), [&](Operation *user) {
-        return !llvm::is_contained(members, user);
-      });
-      if (!usedOutside)
+      // Value and index of an argmax are merged together.
+      if (!isUsedOutside(result) &&
+          !(plan.op(member).isFoldPartial() &&
+            llvm::any_of(member->getResults(), isUsedOutside)))
         continue;
       const Placed &placed = inner.values[result];
       Placement outside = placed.placement;

@@ -90,6 +90,13 @@ private:
   bool poison;
 };
 
+/// What ranks of `axis` have as partial results of one op, made whole on all of
+/// them (Partials.cpp).
+llvm::SmallVector<mlir::Value>
+combineOverAxis(mlir::OpBuilder &builder, mlir::Location loc,
+                mlir::ValueRange partials, CombineKind combine,
+                mlir::StringAttr axis, int64_t ranks);
+
 } // namespace tsp
 
 #endif // TSP_LIB_SHARDING_LOCALIZE_H

@@ -31,6 +31,9 @@ const DimShard *OpPlan::foldedFactor() const {
 
 void OpPlan::findPartial() {
   partial.clear();
+  // A log-sum-exp communicates itself: it begins with the maximum of all ranks.
+  if (rule.combine == CombineKind::Lse)
+    return;
   for (auto [factor, shard] : llvm::zip(rule.factors, assignment)) {
     if (factor.kind != FactorKind::Reduce)
       continue;

@@ -106,14 +106,14 @@ Value tsp::reshard(OpBuilder &builder, Location loc, Value value,
     int64_t unit = unitOf(whole, before.getDimSize(d), split, mesh);
     if (step.kind == ReshardStep::Gather) {
       value = AllGatherOp::create(builder, loc, after, value, axis, d, whole,
-                                  unit, split.layout);
+                                  unit, split.layout, CodecAttr());
     } else {
       int64_t target = step.target, size = before.getDimSize(target);
       AxisSplit gets = step.after.dims[target].axes.back();
-      value =
-          AllToAllOp::create(builder, loc, after, value, axis, target, size,
-                             unitOf(size, after.getDimSize(target), gets, mesh),
-                             d, whole, unit, gets.layout, split.layout);
+      value = AllToAllOp::create(
+          builder, loc, after, value, axis, target, size,
+          unitOf(size, after.getDimSize(target), gets, mesh), d, whole, unit,
+          gets.layout, split.layout, CodecAttr());
     }
   }
   return value;

@@ -29,7 +29,8 @@ SmallVector<Value> mergePartials(OpBuilder &b, Location loc, Value o, Value lse,
   auto reduce = [&](Value value, CombineKind kind) -> Value {
     for (const AxisSplit &split : shard.axes)
       value = tsp::AllReduceOp::create(b, loc, value.getType(), value,
-                                       mesh.getAxes()[split.axis], kind);
+                                       mesh.getAxes()[split.axis], kind,
+                                       CodecAttr());
     return value;
   };
   Value m = reduce(lse, CombineKind::Max);

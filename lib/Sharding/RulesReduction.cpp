@@ -5,9 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ArgMax.h"
 #include "LocalOps.h"
 #include "Rules.h"
 #include "tsp/Dialect/StableHLO/IR/StableHLODialect.h"
+
+#include <limits>
 
 using namespace mlir;
 using namespace tsp;
@@ -27,6 +30,22 @@ static Value maskPadding(LocalContext &context, Location loc, Value value,
                         context.piecesOf(loc, f, scale), size * scale);
   return select(context.builder, loc, valid, value,
                 broadcastScalar(context.builder, loc, identity, shape));
+}
+
+/// `value` reduced by `OpTy` over one dim.
+template <typename OpTy>
+static Value reduceOver(OpBuilder &b, Location loc, Value value, int64_t dim,
+                        double init) {
+  auto scalar = RankedTensorType::get({}, typeOf(value).getElementType());
+  auto reduce =
+      ReduceOp::create(b, loc, ValueRange{value},
+                       ValueRange{splat(b, loc, scalar, init)}, {dim});
+  OpBuilder::InsertionGuard guard(b);
+  Block *body =
+      b.createBlock(&reduce.getBody(), {}, {scalar, scalar}, {loc, loc});
+  Value next = OpTy::create(b, loc, body->getArgument(0), body->getArgument(1));
+  stablehlo::ReturnOp::create(b, loc, next);
+  return reduce->getResult(0);
 }
 
 namespace {
@@ -86,13 +105,14 @@ struct DotGeneralRule : RuleModel<DotGeneralRule, DotGeneralOp> {
   }
 };
 
-/// A reduction over a sharded dim is known for add, max and min whose init is
-/// the identity, as each rank starts from it.
+/// A reduction over a sharded dim is known for add, max, min and argmax whose
+/// init is the identity, as each rank starts from it.
 struct ReduceRule : RuleModel<ReduceRule, ReduceOp> {
   static std::optional<CombineKind> combineOf(ReduceOp reduce) {
     Operation *reducer = getSimpleReducer(reduce.getBody());
     Attribute init;
-    if (!reducer || reduce.getInputs().size() != 1 ||
+    bool isArgMax = isArgMaxReducer(reduce.getBody());
+    if ((!isArgMax && (!reducer || reduce.getInputs().size() != 1)) ||
         !matchPattern(reduce.getInitValues()[0], m_Constant(&init)))
       return std::nullopt;
     Type type = typeOf(reduce.getInitValues()[0]).getElementType();
@@ -101,6 +121,10 @@ struct ReduceRule : RuleModel<ReduceRule, ReduceOp> {
       return std::nullopt;
     if (isa<FloatType>(type)) {
       APFloat value = splatInit.getSplatValue<APFloat>();
+      if (isArgMax)
+        return value.isInfinity() && value.isNegative()
+                   ? std::optional(CombineKind::ArgMax)
+                   : std::nullopt;
       if (isa<AddOp>(reducer) && value.isZero())
         return CombineKind::Sum;
       if (isa<MaxOp>(reducer) && value.isInfinity() && value.isNegative())
@@ -112,6 +136,10 @@ struct ReduceRule : RuleModel<ReduceRule, ReduceOp> {
     APInt value = splatInit.getSplatValue<APInt>();
     bool isBool = type.isInteger(1),
          isSigned = !type.isUnsignedInteger() && !isBool;
+    if (isArgMax)
+      return !isBool && (isSigned ? value.isMinSignedValue() : value.isZero())
+                 ? std::optional(CombineKind::ArgMax)
+                 : std::nullopt;
     if (isa<AddOp>(reducer) && !isBool && value.isZero())
       return CombineKind::Sum;
     if ((isa<MaxOp>(reducer) || (isBool && isa<OrOp, AddOp>(reducer))) &&
@@ -149,11 +177,70 @@ struct ReduceRule : RuleModel<ReduceRule, ReduceOp> {
                                          LocalContext &context) const {
     auto reduce = cast<ReduceOp>(op);
     SmallVector<Value> operands(context.operands);
+    // Of an argmax, the values alone: the least one never wins.
     for (int64_t d : reduce.getDimensions())
       operands[0] = maskPadding(context, op->getLoc(), operands[0], d, d,
-                                operands.back());
+                                operands[reduce.getInputs().size()]);
     LocalContext masked = context.with(operands);
     return localizeByClone(op, masked);
+  }
+};
+
+/// Written out for the part that a step has: m + log sum exp(x - m), m being the
+/// maximum, or 0 where that is infinite. Over ranks, m is that of all of them.
+struct LogSumExpRule : RuleModel<LogSumExpRule, LogSumExpOp> {
+  ShardingRule getShardingRule(Operation *op) const {
+    auto lse = cast<LogSumExpOp>(op);
+    RankedTensorType type = typeOf(lse.getInput());
+    ShardingRule rule;
+    rule.combine = CombineKind::Lse;
+    ShardingRule::ValueFactors out;
+    for (int64_t d = 0; d < type.getRank(); ++d) {
+      bool summed = d == int64_t(lse.getDim());
+      int f = rule.addFactor(type.getDimSize(d), summed ? FactorKind::Reduce
+                                                        : FactorKind::Parallel);
+      if (!summed)
+        out.push_back({f});
+    }
+    rule.operands = {consecutiveFactors(0, type.getRank())};
+    rule.results = {out};
+    return rule;
+  }
+
+  FailureOr<SmallVector<Value>> localize(Operation *op,
+                                         LocalContext &context) const {
+    int64_t dim = cast<LogSumExpOp>(op).getDim();
+    OpBuilder &b = context.builder;
+    Location loc = op->getLoc();
+    Type element = typeOf(context.operands[0]).getElementType();
+    auto scalar = RankedTensorType::get({}, element);
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    Value x = maskPadding(context, loc, context.operands[0], dim, dim,
+                          splat(b, loc, scalar, -infinity));
+    RankedTensorType type = context.resultTypes[0];
+    auto overRanks = [&](Value partial, CombineKind kind) {
+      for (const AxisSplit &split : context.assignment[dim].axes)
+        partial = tsp::AllReduceOp::create(
+            b, loc, partial.getType(), partial,
+            context.mesh.getAxes()[split.axis], kind, CodecAttr());
+      return partial;
+    };
+    Value max = overRanks(reduceOver<MaxOp>(b, loc, x, dim, -infinity),
+                          CombineKind::Max);
+    Value infinite = CompareOp::create(b, loc, AbsOp::create(b, loc, max),
+                                       splat(b, loc, type, infinity),
+                                       ComparisonDirection::EQ);
+    max = select(b, loc, infinite, splat(b, loc, type, 0), max);
+    SmallVector<int64_t> rows;
+    for (int64_t d = 0; d < typeOf(x).getRank(); ++d)
+      if (d != dim)
+        rows.push_back(d);
+    Value shift =
+        subtract(b, loc, x, broadcast(b, loc, max, typeOf(x).getShape(), rows));
+    Value sum = overRanks(
+        reduceOver<AddOp>(b, loc, ExpOp::create(b, loc, shift), dim, 0),
+        CombineKind::Sum);
+    return SmallVector<Value>{add(b, loc, max, LogOp::create(b, loc, sum))};
   }
 };
 
@@ -163,5 +250,8 @@ void tsp::registerReductionRules(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, StableHLODialect *) {
     DotGeneralOp::attachInterface<DotGeneralRule>(*context);
     ReduceOp::attachInterface<ReduceRule>(*context);
+  });
+  registry.addExtension(+[](MLIRContext *context, TspDialect *) {
+    LogSumExpOp::attachInterface<LogSumExpRule>(*context);
   });
 }

@@ -44,7 +44,7 @@ func.func public @sum_converted(%w: tensor<4x6xbf16>) -> tensor<4x6xbf16> {
 // CHECK-LABEL: func.func public @max_min_concat
 // CHECK-DAG: stablehlo.constant dense<0xFF800000> : tensor<4x6xf32>
 // CHECK-DAG: stablehlo.constant dense<2147483647> : tensor<4x6xi32>
-// CHECK-DAG: stablehlo.constant dense<0.000000e+00> : tensor<4x12xf32>
+// CHECK-DAG: tsp.undefined : tensor<4x12xf32>
 // CHECK: ^bb0(%[[G:.*]]: tensor<i32>, %[[P:.*]]: tensor<4x6xf32>, %[[MAX:.*]]: tensor<4x6xf32>, %[[MIN:.*]]: tensor<4x6xi32>, %[[ALL:.*]]: tensor<4x12xf32>):
 // CHECK: %[[A:.*]] = stablehlo.maximum %[[MAX]], %[[P]]
 // CHECK: %[[B:.*]] = stablehlo.minimum %[[MIN]], %{{.*}}
@@ -97,4 +97,64 @@ func.func public @lse(%o: tensor<1x2x4x8xbf16>, %l: tensor<1x2x4xf32>) -> (tenso
     tsp.yield %a, %b : tensor<1x2x4x8xbf16>, tensor<1x2x4xf32>
   }
   return %y#0, %y#1 : tensor<1x2x4x8xbf16>, tensor<1x2x4xf32>
+}
+
+// -----
+
+// A sum starts from what the program adds to it: a bias that is spread behind the
+// fold, then the residual.
+// CHECK-LABEL: func.func public @summands
+// CHECK: %[[BIAS:.*]] = stablehlo.broadcast_in_dim %arg2
+// CHECK: %[[START:.*]] = stablehlo.add %[[BIAS]], %arg0
+// CHECK: %[[Y:.*]] = tsp.fold_loop(%arg1 : tensor<4x6xf32>) iter(%[[START]] : tensor<8x6xf32>)
+// CHECK: tsp.yield
+// CHECK-NOT: stablehlo.add
+// CHECK: return %[[Y]]
+func.func public @summands(%x: tensor<8x6xf32>, %w: tensor<4x6xf32>, %b: tensor<6xf32>, %a: tensor<8x4xf32>) -> tensor<8x6xf32> {
+  %y = tsp.fold (%w) attributes {axis = "t", steps = 2 : i64, part_dims = array<i64: 0>, part_sizes = array<i64: 4>, part_starts = array<i64: 0>, part_totals = array<i64: 8>, combines = [#tsp.combine<sum>]} : (tensor<4x6xf32>) -> tensor<8x6xf32> {
+  ^bb0(%g: tensor<i32>, %part: tensor<4x6xf32>):
+    %d = stablehlo.dot_general %a, %part, contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32>
+    tsp.yield %d : tensor<8x6xf32>
+  }
+  %bias = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<6xf32>) -> tensor<8x6xf32>
+  %1 = stablehlo.add %y, %bias : tensor<8x6xf32>
+  %2 = stablehlo.add %x, %1 : tensor<8x6xf32>
+  return %2 : tensor<8x6xf32>
+}
+
+// -----
+
+// What is made of the fold's other results is not there before it.
+// CHECK-LABEL: func.func public @too_late
+// CHECK: tsp.fold_loop
+// CHECK: %[[N:.*]] = stablehlo.negate
+// CHECK: %[[S:.*]] = stablehlo.add %{{.*}}, %[[N]]
+// CHECK: return %[[S]]
+func.func public @too_late(%w: tensor<4x6xf32>) -> tensor<4x6xf32> {
+  %y:2 = tsp.fold (%w) attributes {axis = "t", steps = 2 : i64, part_dims = array<i64: 0>, part_sizes = array<i64: 4>, part_starts = array<i64: 0>, part_totals = array<i64: 8>, combines = [#tsp.combine<sum>, #tsp.combine<max>]} : (tensor<4x6xf32>) -> (tensor<4x6xf32>, tensor<4x6xf32>) {
+  ^bb0(%g: tensor<i32>, %part: tensor<4x6xf32>):
+    tsp.yield %part, %part : tensor<4x6xf32>, tensor<4x6xf32>
+  }
+  %n = stablehlo.negate %y#1 : tensor<4x6xf32>
+  %1 = stablehlo.add %y#0, %n : tensor<4x6xf32>
+  return %1 : tensor<4x6xf32>
+}
+
+// -----
+
+// A lone lse is a log-sum-exp: m + log(exp(a - m) + exp(b - m)).
+// CHECK-LABEL: func.func public @log_sum_exp
+// CHECK: iter(%{{.*}}, %{{.*}} : tensor<4xf32>, tensor<4xf32>)
+// CHECK: stablehlo.maximum
+// CHECK-COUNT-2: stablehlo.exponential
+// CHECK: stablehlo.log
+// CHECK: stablehlo.maximum
+// CHECK: tsp.yield
+func.func public @log_sum_exp(%l: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %y:2 = tsp.fold (%l) attributes {axis = "t", steps = 2 : i64, part_dims = array<i64: 0>, part_sizes = array<i64: 4>, part_starts = array<i64: 0>, part_totals = array<i64: 8>, combines = [#tsp.combine<lse>, #tsp.combine<lse>]} : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  ^bb0(%g: tensor<i32>, %part: tensor<4xf32>):
+    %n = stablehlo.negate %part : tensor<4xf32>
+    tsp.yield %part, %n : tensor<4xf32>, tensor<4xf32>
+  }
+  return %y#0, %y#1 : tensor<4xf32>, tensor<4xf32>
 }

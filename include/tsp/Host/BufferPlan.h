@@ -22,6 +22,7 @@ struct Buffer {
   Place place = Place::Arena;
   unsigned number = 0;    // of the argument or the result
   bool writable = true;
+  bool twofold = false;   // of two steps of a fold loop, one after the other
   ArenaBuffer memory;     // bytes; life and offset in the arena
   std::string label;      // for reports
   llvm::SmallVector<mlir::Value> values; // roots, in program order

@@ -54,13 +54,19 @@ public:
   /// Keeps `root` alive until `point`.
   void extend(mlir::Value root, int64_t point);
 
+  /// Whether ops of a fold loop that run ahead make the root for later ones: two of
+  /// it are alive at the same time.
+  bool isTwofold(mlir::Value root) const { return twofold.contains(root); }
+
 private:
+  void findTwofold(mlir::func::FuncOp entry);
   void findRoots(mlir::func::FuncOp entry);
   void number(mlir::Block &block);
   void addUse(mlir::Value value, mlir::Operation *user, int64_t point);
   void findTies(mlir::func::FuncOp entry);
 
   llvm::DenseMap<mlir::Value, mlir::Value> sameBytes, ties;
+  llvm::DenseSet<mlir::Value> twofold;
   llvm::DenseMap<mlir::Value, Interval> lives;
   llvm::DenseMap<mlir::Operation *, int64_t> enters, exits;
   llvm::DenseMap<mlir::Block *, int64_t> begins;

@@ -32,6 +32,31 @@ def StartCollectives : Pass<"tsp-start-collectives", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::tsp::TspDialect"];
 }
 
+def PipelineFolds : Pass<"tsp-pipeline-folds", "::mlir::func::FuncOp"> {
+  let summary = "Runs the transfers of a fold's body under the step before";
+  let description = [{
+    A fold whose body exchanges what it makes of its parts (attention: K and V of a
+    head group) waits for that in every step. With prefetch, the ops that lead to
+    such transfers, and their starts, move to the front of the body and run one step
+    ahead of the rest (`ahead` of tsp.fold_loop).
+
+    ```
+    %k = tsp.launch @k(%x, %wk)               %k = tsp.launch @k(%x, %wk)
+    %f = tsp.all_gather %k (started)          %f = tsp.all_gather %k (started)
+    %q = tsp.launch @q(%x, %wq)        ->     ---- ahead = 2
+    %w = tsp.wait %f                          %q = tsp.launch @q(%x, %wq)
+    %o = tsp.launch @core(%q, %w)             %w = tsp.wait %f
+                                              %o = tsp.launch @core(%q, %w)
+    ```
+    What crosses the border, with both sides of the transfers, is kept for two steps.
+    An all_reduce stays: it works in place.
+  }];
+  let statistics = [
+    Statistic<"numPipelined", "pipelined", "Fold loops whose transfers run a step ahead">
+  ];
+  let dependentDialects = ["::tsp::TspDialect"];
+}
+
 def PlanBuffers : Pass<"tsp-plan-buffers", "::mlir::ModuleOp"> {
   let summary = "Gives every value of the entries a buffer in one arena";
   let description = [{

@@ -50,6 +50,28 @@ def RaiseAttention : Pass<"tsp-raise-attention"> {
   let dependentDialects = ["::tsp::TspDialect", "::tsp::stablehlo::StableHLODialect"];
 }
 
+def RaiseLosses : Pass<"tsp-raise-losses"> {
+  let summary = "Turns log-sum-exps in plain ops into tsp.logsumexp.";
+  let description = [{
+    log(sum(exp(x - m))) with any m of a row becomes logsumexp(x) - m, when nothing
+    else uses the exponentials (a gradient does). What is then taken of a row of
+    x - m, by a gather along it or by a sum of its products with a one-hot row, is
+    taken of x, and m is subtracted from that:
+
+    ```
+    take(x - m, label)               ->  take(x, label) - m
+    sum(onehot(label) * (x - m))     ->  sum(onehot(label) * x) - sum(onehot(label)) * m
+    ```
+    So a loss asks of the logits only for maxima, log-sum-exps and labels' elements,
+    each of which can be taken in parts: it folds over the vocabulary, and no rank
+    ever has a whole row of logits. Sums may be rounded otherwise than as written.
+  }];
+  let statistics = [
+    Statistic<"numRaised", "raised", "Log-sum-exps raised to tsp.logsumexp">
+  ];
+  let dependentDialects = ["::tsp::TspDialect", "::tsp::stablehlo::StableHLODialect"];
+}
+
 def DecomposeSdpa : Pass<"tsp-decompose-sdpa"> {
   let summary = "Turns tsp.sdpa back into plain ops.";
   let description = [{

@@ -50,3 +50,7 @@ func.func @place_c1(%x: tensor<8x6xf32>) {
   %0 = tsp.place %x in <[#tsp.dim<["t"]>]> : tensor<8x6xf32>
   return
 }
+// -----
+
+// expected-error@+1 {{(codec_c1) expected a codec that this compiler expands, none; found fp8}}
+module attributes {a = #tsp.codec<fp8>} {}

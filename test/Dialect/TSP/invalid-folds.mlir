@@ -248,3 +248,73 @@ func.func @launch_c2(%x: tensor<3xf32>) {
   %0 = tsp.launch @k(%x) : (tensor<3xf32>) -> tensor<3xf32>
   return
 }
+
+// -----
+
+func.func @fold_loop_c3_count(%w: tensor<6x3xf32>, %x: tensor<2x6xf32>) {
+  // expected-error@+1 {{'tsp.fold_loop' op (fold_loop_c3) expected ahead to count ops of the body before its end, 0 to 0, found 1}}
+  %z = tsp.fold_loop(%w : tensor<6x3xf32>) iter(%x : tensor<2x6xf32>) attributes {axis = "t", steps = 4 : i64, part_dims = array<i64: 1>,
+      part_sizes = array<i64: 3>, part_starts = array<i64: 0>, part_totals = array<i64: 12>, ahead = 1 : i64,
+      schedule = #tsp.schedule<broadcast>} -> tensor<2x6xf32> {
+  ^bb0(%g: tensor<i32>, %a: tensor<6x3xf32>, %c: tensor<2x6xf32>):
+    tsp.yield %c : tensor<2x6xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @fold_loop_c3_prefetch(%w: tensor<6x3xf32>, %x: tensor<2x6xf32>) {
+  // expected-error@+1 {{'tsp.fold_loop' op (fold_loop_c3) expected schedule broadcast with a prefetch, or gather, for ops that run ahead, found broadcast with prefetch 0}}
+  %z = tsp.fold_loop(%w : tensor<6x3xf32>) iter(%x : tensor<2x6xf32>) attributes {axis = "t", steps = 4 : i64, part_dims = array<i64: 1>,
+      part_sizes = array<i64: 3>, part_starts = array<i64: 0>, part_totals = array<i64: 12>, ahead = 1 : i64, prefetch = 0 : i64,
+      schedule = #tsp.schedule<broadcast>} -> tensor<2x6xf32> {
+  ^bb0(%g: tensor<i32>, %a: tensor<6x3xf32>, %c: tensor<2x6xf32>):
+    %n = stablehlo.negate %a : tensor<6x3xf32>
+    tsp.yield %c : tensor<2x6xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @fold_loop_c3_carried(%w: tensor<6x3xf32>, %x: tensor<2x6xf32>) {
+  %z = tsp.fold_loop(%w : tensor<6x3xf32>) iter(%x : tensor<2x6xf32>) attributes {axis = "t", steps = 4 : i64, part_dims = array<i64: 1>,
+      part_sizes = array<i64: 3>, part_starts = array<i64: 0>, part_totals = array<i64: 12>, ahead = 1 : i64,
+      schedule = #tsp.schedule<broadcast>} -> tensor<2x6xf32> {
+  ^bb0(%g: tensor<i32>, %a: tensor<6x3xf32>, %c: tensor<2x6xf32>):
+    // expected-error@+1 {{'stablehlo.negate' op (fold_loop_c3) runs a step ahead and reads a value that the steps carry}}
+    %n = stablehlo.negate %c : tensor<2x6xf32>
+    tsp.yield %n : tensor<2x6xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @fold_loop_c3_part(%w: tensor<6x3xf32>, %x: tensor<2x6xf32>) {
+  %z = tsp.fold_loop(%w : tensor<6x3xf32>) iter(%x : tensor<2x6xf32>) attributes {axis = "t", steps = 4 : i64, part_dims = array<i64: 1>,
+      part_sizes = array<i64: 3>, part_starts = array<i64: 0>, part_totals = array<i64: 12>, ahead = 1 : i64,
+      schedule = #tsp.schedule<broadcast>} -> tensor<2x6xf32> {
+  ^bb0(%g: tensor<i32>, %a: tensor<6x3xf32>, %c: tensor<2x6xf32>):
+    // expected-error@+1 {{'stablehlo.negate' op (fold_loop_c3) runs a step ahead and reads a part that later ops read too}}
+    %n = stablehlo.negate %a : tensor<6x3xf32>
+    %m = stablehlo.negate %a : tensor<6x3xf32>
+    tsp.yield %c : tensor<2x6xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @fold_loop_c3_wait(%w: tensor<6x3xf32>, %x: tensor<2x6xf32>, %f: !tsp.future<tensor<4xf32>>) {
+  %z = tsp.fold_loop(%w : tensor<6x3xf32>) iter(%x : tensor<2x6xf32>) attributes {axis = "t", steps = 4 : i64, part_dims = array<i64: 1>,
+      part_sizes = array<i64: 3>, part_starts = array<i64: 0>, part_totals = array<i64: 12>, ahead = 1 : i64,
+      schedule = #tsp.schedule<broadcast>} -> tensor<2x6xf32> {
+  ^bb0(%g: tensor<i32>, %a: tensor<6x3xf32>, %c: tensor<2x6xf32>):
+    // expected-error@+1 {{'tsp.wait' op (fold_loop_c3) runs a step ahead, where nothing may be waited for}}
+    %n = tsp.wait %f : !tsp.future<tensor<4xf32>> -> tensor<4xf32>
+    tsp.yield %c : tensor<2x6xf32>
+  }
+  return
+}

@@ -69,6 +69,12 @@ func.func @folds(%x: tensor<2x6xf32>, %wg: tensor<6x3xf32>, %wd: tensor<3x6xf32>
   ^bb0(%g: tensor<i32>, %a: tensor<6x3xf32>, %c: tensor<2x6xf32>):
     tsp.yield %c : tensor<2x6xf32>
   }
+  // CHECK: tsp.undefined : tensor<2x6xf32>
+  %u = tsp.undefined : tensor<2x6xf32>
+  // CHECK: tsp.logsumexp %{{.*}} {dim = 1 : i64} : tensor<2x6xf32> -> tensor<2xf32>
+  %l = tsp.logsumexp %x {dim = 1 : i64} : tensor<2x6xf32> -> tensor<2xf32>
+  // CHECK: tsp.all_reduce %{{.*}} {axis = "t", codec = #tsp.codec<none>}
+  %r = tsp.all_reduce %x {axis = "t", codec = #tsp.codec<none>} : (tensor<2x6xf32>) -> tensor<2x6xf32>
   return
 }
 

@@ -125,6 +125,23 @@ LogicalResult SdpaOp::verify() {
   return success();
 }
 
+LogicalResult LogSumExpOp::verify() {
+  auto input = cast<RankedTensorType>(getInput().getType());
+  if (int64_t(getDim()) < 0 || int64_t(getDim()) >= input.getRank())
+    return emitOpError("(logsumexp_c1) expected dim in [0, ")
+           << input.getRank() << "), found " << int64_t(getDim());
+  if (!input.getElementType().isF32() && !input.getElementType().isF64())
+    return emitOpError("(logsumexp_c3) expected elements of f32 or f64, found ")
+           << input.getElementType();
+  SmallVector<int64_t> shape(input.getShape());
+  shape.erase(shape.begin() + getDim());
+  auto expected = RankedTensorType::get(shape, input.getElementType());
+  if (getType() != expected)
+    return emitOpError("(logsumexp_c2) expected a result of type ")
+           << expected << ", found " << getType();
+  return success();
+}
+
 LogicalResult PlaceOp::verify() {
   int64_t rank = typeOf(getInput()).getRank(),
           dims = getPlacement().getDims().size();

@@ -78,6 +78,26 @@ SmallVector<int64_t> DimAttr::getChunks(int64_t total, MeshAttr mesh) const {
   return chunks;
 }
 
+LogicalResult CodecAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                StringRef name) {
+  if (name != "none")
+    return emitError() << "(codec_c1) expected a codec that this compiler "
+                          "expands, none; found "
+                       << name;
+  return success();
+}
+
+Attribute CodecAttr::parse(AsmParser &parser, Type) {
+  StringRef name;
+  if (parser.parseLess() || parser.parseKeyword(&name) || parser.parseGreater())
+    return {};
+  return parser.getChecked<CodecAttr>(parser.getContext(), name);
+}
+
+void CodecAttr::print(AsmPrinter &printer) const {
+  printer << '<' << getName() << '>';
+}
+
 Attribute DimAttr::parse(AsmParser &parser, Type) {
   SmallVector<StringAttr> axes;
   int64_t unit = 1, steps = 0;

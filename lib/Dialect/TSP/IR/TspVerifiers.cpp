@@ -121,6 +121,45 @@ LogicalResult FoldOp::verify() {
   return success();
 }
 
+bool FoldLoopOp::runsAhead(Operation *op) {
+  Operation *inBody = getBody().front().findAncestorOpInBlock(*op);
+  return inBody && inBody->isBeforeInBlock(getFirstLate());
+}
+
+/// What may run a step ahead of the rest of a fold loop's body (fold_loop_c3).
+static LogicalResult verifyAhead(FoldLoopOp op) {
+  Block &body = op.getBody().front();
+  int64_t ahead = op.getAhead(), count = body.getOperations().size();
+  if (ahead < 0 || ahead >= count)
+    return op.emitOpError("(fold_loop_c3) expected ahead to count ops of the body "
+                          "before its end, 0 to ")
+           << count - 1 << ", found " << ahead;
+  if (op.getSchedule() == Schedule::Ring ||
+      (op.getSchedule() == Schedule::Broadcast && op.getPrefetch() < 1))
+    return op.emitOpError("(fold_loop_c3) expected schedule broadcast with a "
+                          "prefetch, or gather, for ops that run ahead, found ")
+           << stringifySchedule(op.getSchedule()) << " with prefetch "
+           << op.getPrefetch();
+  for (BlockArgument arg : body.getArguments().drop_front()) {
+    bool isPart = arg.getArgNumber() <= op.getParts().size(), late = false;
+    Operation *early = nullptr;
+    for (Operation *user : arg.getUsers())
+      if (op.runsAhead(user))
+        early = user;
+      else
+        late = true;
+    if (early && (!isPart || late))
+      return early->emitOpError("(fold_loop_c3) runs a step ahead and reads ")
+             << (isPart ? "a part that later ops read too"
+                        : "a value that the steps carry");
+  }
+  for (Operation &inner : body)
+    if (op.runsAhead(&inner) && isa<WaitOp>(inner))
+      return inner.emitOpError("(fold_loop_c3) runs a step ahead, where nothing "
+                               "may be waited for");
+  return success();
+}
+
 LogicalResult FoldLoopOp::verify() {
   if (failed(verifyParts(*this, getSchedule())))
     return failure();
@@ -135,7 +174,7 @@ LogicalResult FoldLoopOp::verify() {
                        "values and results of equal types, found ")
            << TypeRange(getInits()) << "; " << TypeRange(ValueRange(carried))
            << "; " << TypeRange(yield.getValues()) << "; " << getResultTypes();
-  return success();
+  return getAhead() ? verifyAhead(*this) : success();
 }
 
 // Types are compared as long as the kernel works on tensors; kernel codegen

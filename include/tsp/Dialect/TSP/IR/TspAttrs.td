@@ -184,6 +184,24 @@ def Tsp_PlacementAttr : AttrDef<Tsp_Dialect, "Placement"> {
   let genVerifyDecl = 1;
 }
 
+def Tsp_CodecAttr : AttrDef<Tsp_Dialect, "Codec"> {
+  let mnemonic = "codec";
+  let summary = "How the bytes of a transfer are encoded.";
+  let description = [{
+    A transfer with a codec is expanded in the scheduled IR to an encoding kernel, a
+    transfer of bytes, and a decoding kernel (with a sum in f32 where the collective
+    has one); the runtime never sees it. Without the attribute, or with `none`,
+    elements travel as they are.
+
+    Constraints: (codec_c1) the name is one that this compiler expands: `none`.
+
+    Example: `#tsp.codec<none>`.
+  }];
+  let parameters = (ins StringRefParameter<"name of the codec">:$name);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
 def Tsp_ConcatAttr : AttrDef<Tsp_Dialect, "Concat"> {
   let mnemonic = "concat";
   let summary = "A result of a fold that keeps the folded dim.";

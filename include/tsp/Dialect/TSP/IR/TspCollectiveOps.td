@@ -26,6 +26,7 @@ def Tsp_AxisIndexOp : Tsp_Op<"axis_index", [Pure]> {
 
 // Collectives are not Pure: all ranks of a group must make the same calls in the
 // same order, so they are neither moved past each other nor removed by default.
+// Each may say how its bytes are encoded (`codec`, see #tsp.codec).
 class Tsp_CollectiveOp<string mnemonic, list<Trait> traits = []>
     : Tsp_Op<mnemonic, traits> {
   let results = (outs AnyTypeOf<[AnyRankedTensor, Tsp_FutureType]>:$result);
@@ -53,7 +54,8 @@ def Tsp_AllGatherOp : Tsp_CollectiveOp<"all_gather"> {
   }];
   let arguments = (ins AnyRankedTensor:$input, StrAttr:$axis, I64Attr:$dim,
       I64Attr:$total, DefaultValuedAttr<I64Attr, "1">:$unit,
-      DefaultValuedAttr<Tsp_LayoutAttr, "::tsp::Layout::Contiguous">:$layout);
+      DefaultValuedAttr<Tsp_LayoutAttr, "::tsp::Layout::Contiguous">:$layout,
+      OptionalAttr<Tsp_CodecAttr>:$codec);
   let assemblyFormat = "$input attr-dict `:` functional-type($input, $result)";
 }
 
@@ -75,7 +77,8 @@ def Tsp_ReduceScatterOp : Tsp_CollectiveOp<"reduce_scatter"> {
   let arguments = (ins AnyRankedTensor:$input, StrAttr:$axis, I64Attr:$dim,
       I64Attr:$total, DefaultValuedAttr<I64Attr, "1">:$unit,
       DefaultValuedAttr<Tsp_LayoutAttr, "::tsp::Layout::Contiguous">:$layout,
-      DefaultValuedAttr<Tsp_CombineAttr, "::tsp::CombineKind::Sum">:$combine);
+      DefaultValuedAttr<Tsp_CombineAttr, "::tsp::CombineKind::Sum">:$combine,
+      OptionalAttr<Tsp_CodecAttr>:$codec);
   let assemblyFormat = "$input attr-dict `:` functional-type($input, $result)";
 }
 
@@ -92,7 +95,8 @@ def Tsp_AllReduceOp : Tsp_CollectiveOp<"all_reduce"> {
     Example: `tsp.all_reduce %x {axis = "t"} : (tensor<2xf32>) -> tensor<2xf32>`
   }];
   let arguments = (ins AnyRankedTensor:$input, StrAttr:$axis,
-      DefaultValuedAttr<Tsp_CombineAttr, "::tsp::CombineKind::Sum">:$combine);
+      DefaultValuedAttr<Tsp_CombineAttr, "::tsp::CombineKind::Sum">:$combine,
+      OptionalAttr<Tsp_CodecAttr>:$codec);
   let assemblyFormat = "$input attr-dict `:` functional-type($input, $result)";
 }
 
@@ -120,7 +124,8 @@ def Tsp_AllToAllOp : Tsp_CollectiveOp<"all_to_all"> {
       I64Attr:$split_dim, I64Attr:$split_total, DefaultValuedAttr<I64Attr, "1">:$split_unit,
       I64Attr:$concat_dim, I64Attr:$concat_total, DefaultValuedAttr<I64Attr, "1">:$concat_unit,
       DefaultValuedAttr<Tsp_LayoutAttr, "::tsp::Layout::Contiguous">:$split_layout,
-      DefaultValuedAttr<Tsp_LayoutAttr, "::tsp::Layout::Contiguous">:$concat_layout);
+      DefaultValuedAttr<Tsp_LayoutAttr, "::tsp::Layout::Contiguous">:$concat_layout,
+      OptionalAttr<Tsp_CodecAttr>:$codec);
   let assemblyFormat = "$input attr-dict `:` functional-type($input, $result)";
 }
 
@@ -147,7 +152,8 @@ def Tsp_BroadcastOp : Tsp_CollectiveOp<"broadcast"> {
   }];
   let arguments = (ins AnyRankedTensor:$input, AnyRankedTensor:$offset,
       StrAttr:$axis, I64Attr:$dim, I64Attr:$total,
-      DefaultValuedAttr<I64Attr, "1">:$unit);
+      DefaultValuedAttr<I64Attr, "1">:$unit,
+      OptionalAttr<Tsp_CodecAttr>:$codec);
   let assemblyFormat = "$input `at` $offset attr-dict `:` functional-type(operands, $result)";
 }
 
@@ -165,7 +171,8 @@ def Tsp_SendRecvOp : Tsp_CollectiveOp<"send_recv"> {
     Example: `tsp.send_recv %x {axis = "t", shift = 1 : i64} : (tensor<2xf32>) ->
     tensor<2xf32>`
   }];
-  let arguments = (ins AnyRankedTensor:$input, StrAttr:$axis, I64Attr:$shift);
+  let arguments = (ins AnyRankedTensor:$input, StrAttr:$axis, I64Attr:$shift,
+      OptionalAttr<Tsp_CodecAttr>:$codec);
   let assemblyFormat = "$input attr-dict `:` functional-type($input, $result)";
 }
 

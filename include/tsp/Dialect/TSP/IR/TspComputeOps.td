@@ -27,6 +27,31 @@ def Tsp_EmptyRowsAttr : EnumAttr<Tsp_Dialect, Tsp_EmptyRows, "empty_rows"> {
   let assemblyFormat = "`<` $value `>`";
 }
 
+def Tsp_LogSumExpOp : Tsp_Op<"logsumexp", [Pure]> {
+  let summary = "Logarithm of the sum of exponentials along a dim.";
+  let description = [{
+    y = log sum_i exp(x[i]) over dim `dim`, which the result lacks. -inf when all of
+    a row is -inf, inf when an element is, NaN when one is NaN.
+
+    Unlike the ops that a program writes it with, whose sum needs the maximum first,
+    it can be taken in parts: log-sum-exps of parts merge into that of the whole
+    (`#tsp.combine<lse>`), so that a loss folds over the vocabulary.
+
+    Constraints: (logsumexp_c1) `dim` is one of the input. (logsumexp_c2) the result
+    has the element type of the input and its other dims. (logsumexp_c3) elements are
+    f32 or f64.
+
+    Made by tsp-raise-losses; the partitioner writes it out for the part that a rank
+    or a step has.
+
+    Example: `%y = tsp.logsumexp %x {dim = 1 : i64} : tensor<4x7xf32> -> tensor<4xf32>`
+  }];
+  let arguments = (ins AnyRankedTensor:$input, I64Attr:$dim);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 def Tsp_SdpaOp : Tsp_Op<"sdpa", [Pure, AttrSizedOperandSegments]> {
   let summary = "Scaled dot-product attention with a log-sum-exp result.";
   let description = [{

@@ -76,9 +76,25 @@ def Tsp_FoldLoopOp : Tsp_Op<"fold_loop", [RecursiveMemoryEffects, AttrSizedOpera
     next values. `prefetch` n keeps n parts in flight beside the one in use:
     n + 1 buffers a part.
 
-    Constraints: (fold_loop_c1) as fold_c1, fold_c2 and fold_c4 to fold_c6, but for
-    the carried values behind the parts. (fold_loop_c2) inits,
-    block arguments, yielded values and results have equal types.
+    `ahead` n says when the body's ops run, and nothing of what they mean: the
+    first n ops of step g + 1 run before the others of step g, so that the
+    transfers that they start run under these.
+
+    ```
+    ahead = 0                          ahead = 2
+    for g in 0..G:                     for g in 0..G+1:
+      k = x Wk[g]                        if g < G: k(g) = x Wk[g]
+      f = start all_gather k                       f(g) = start all_gather k(g)
+      y += attend(wait f) Wo[g]          if g > 0: y += attend(wait f(g-1)) Wo[g-1]
+    ```
+    Constraints:
+    - (fold_loop_c1) as fold_c1, fold_c2 and fold_c4 to fold_c6, but for the carried
+      values behind the parts.
+    - (fold_loop_c2) inits, block arguments, yielded values and results have equal
+      types.
+    - (fold_loop_c3) the first `ahead` ops read no carried value and wait for
+      nothing; a part that they read is read by no other; the schedule is not `ring`,
+      and parts are prefetched.
 
     Made by the schedule phase; lives until host code is made.
   }];
@@ -86,9 +102,17 @@ def Tsp_FoldLoopOp : Tsp_Op<"fold_loop", [RecursiveMemoryEffects, AttrSizedOpera
       StrAttr:$axis, I64Attr:$steps, DenseI64ArrayAttr:$part_dims,
       DenseI64ArrayAttr:$part_sizes, DenseI64ArrayAttr:$part_starts,
       DenseI64ArrayAttr:$part_totals, Tsp_ScheduleAttr:$schedule,
-      DefaultValuedAttr<I64Attr, "1">:$prefetch);
+      DefaultValuedAttr<I64Attr, "1">:$prefetch, DefaultValuedAttr<I64Attr, "0">:$ahead);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$body);
+  let extraClassDeclaration = [{
+    /// The first op of the body that does not run ahead.
+    ::mlir::Operation *getFirstLate() {
+      return &*std::next(getBody().front().begin(), getAhead());
+    }
+    /// Whether an op of the body, or the one that holds it there, runs ahead.
+    bool runsAhead(::mlir::Operation *op);
+  }];
   let assemblyFormat = [{
     `(` $parts `:` type($parts) `)` (`iter` `(` $inits^ `:` type($inits) `)`)?
     attr-dict-with-keyword (`->` type($results)^)? $body

@@ -9,6 +9,7 @@
 #define TSP_HOST_OPS_TD
 
 include "tsp/Dialect/TSP/IR/TspBase.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Tsp_LaunchOp : Tsp_Op<"launch", [Pure,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
@@ -28,6 +29,20 @@ def Tsp_LaunchOp : Tsp_Op<"launch", [Pure,
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyRankedTensor>:$inputs);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = "$kernel `(` $inputs `)` attr-dict `:` functional-type($inputs, $results)";
+}
+
+def Tsp_UndefinedOp : Tsp_Op<"undefined"> {
+  let summary = "A buffer that nobody has written yet.";
+  let description = [{
+    What a fold loop starts from when its steps write every element: its content may
+    be anything, and nothing may depend on it. Two of them are two buffers.
+
+    Made by the schedule phase; lives until host code is made.
+
+    Example: `%0 = tsp.undefined : tensor<4xf32>`
+  }];
+  let results = (outs Res<AnyRankedTensor, "", [MemAlloc]>:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
 }
 
 #endif // TSP_HOST_OPS_TD

@@ -1,0 +1,22 @@
+//===- ArgMax.h - reductions that find the largest element ------*- C++ -*-===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TSP_LIB_SHARDING_ARGMAX_H
+#define TSP_LIB_SHARDING_ARGMAX_H
+
+#include "mlir/IR/Region.h"
+
+namespace tsp {
+
+/// Whether a reducer of pairs (value, index) keeps the greater value, NaN being
+/// greater than any number, and of equal values the lowest index. Between two
+/// NaNs the index may also be that of the first pair.
+bool isArgMaxReducer(mlir::Region &body);
+
+} // namespace tsp
+
+#endif // TSP_LIB_SHARDING_ARGMAX_H
