@@ -263,6 +263,8 @@ Value DeviceEmitter::shifted(Value pointer, Value bytes) {
 Value DeviceEmitter::shifted(Value pointer, int64_t bytes) {
   if (bytes == 0)
     return pointer;
+  if (!llvm::isInt<32>(bytes))
+    return shifted(pointer, i64(bytes));
   return LLVM::GEPOp::create(b, loc, pointer.getType(), b.getI8Type(), pointer,
                              ArrayRef<LLVM::GEPArg>{int32_t(bytes)});
 }

@@ -140,28 +140,40 @@ void TensorCoreSdpa::copyTile(const SdpaTensor &tensor, int64_t width,
   int64_t count = plan.keys * perKey;
   Value firstKey = e.mul(tile, plan.keys);
   Value from = at(tensor, keyOffset(tensor, firstKey));
+  auto copy = [&](Value source, Value target, Value key) {
+    Value valid;
+    if (isRagged())
+      valid = e.select(e.less(e.add(firstKey, key), e.i32(spec.keys)),
+                       e.i32(16), e.i32(0));
+    copyAsync(e, target, source, valid);
+  };
+  auto sourceOf = [&](Value key, Value column) {
+    return e.shifted(from, e.add(e.mul(e.wide(key), tensor.row * 2),
+                                 e.mul(e.wide(column), 16)));
+  };
+  auto targetOf = [&](Value key, Value column) {
+    return e.shifted(to, e.add(e.mul(key, pitch), e.mul(column, 16)));
+  };
+  if (threads % perKey == 0 && count % threads == 0) {
+    // A thread copies the same column of every few keys: one address, and
+    // constants for the instructions to add.
+    Value key = e.div(thread, perKey), column = e.rem(thread, perKey);
+    Value source = sourceOf(key, column), target = targetOf(key, column);
+    for (int64_t i = 0; i < plan.keys; i += threads / perKey)
+      copy(e.shifted(source, i * tensor.row * 2), e.shifted(target, i * pitch),
+           e.add(key, i));
+    return;
+  }
   for (int64_t i = 0; i < count; i += threads) {
     Value number = e.add(thread, i);
     Value key = e.div(number, perKey), column = e.rem(number, perKey);
-    if (threads % perKey == 0) {
-      // The same column each time, a fixed number of keys further.
-      key = e.add(e.div(thread, perKey), i / perKey);
-      column = e.rem(thread, perKey);
-    }
-    auto copy = [&] {
-      Value valid;
-      if (isRagged())
-        valid = e.select(e.less(e.add(firstKey, key), e.i32(spec.keys)),
-                         e.i32(16), e.i32(0));
-      Value source =
-          e.add(e.mul(e.wide(key), tensor.row * 2), e.mul(e.wide(column), 16));
-      Value target = e.add(e.mul(key, pitch), e.mul(column, 16));
-      copyAsync(e, e.shifted(to, target), e.shifted(from, source), valid);
+    auto part = [&] {
+      copy(sourceOf(key, column), targetOf(key, column), key);
     };
     if (i + threads <= count)
-      copy();
+      part();
     else
-      e.when(e.less(number, e.i32(count)), copy);
+      e.when(e.less(number, e.i32(count)), part);
   }
 }
 
