@@ -158,8 +158,10 @@ def GpuFinalizeKernels : Pass<"tsp-gpu-finalize-kernels", "mlir::ModuleOp"> {
                  %y: !llvm.ptr {llvm.align = 64, llvm.noalias})
         attributes {gpu.kernel, nvvm.kernel, nvvm.maxntid = array<i32: 8, 1, 1>}
     ```
-    The rest of the module is left as it is.
+    The rest of the module is left as it is. Kernels must fit all architectures.
   }];
+  let options = [ListOption<"architectures", "architectures", "std::string",
+                            "what the kernels must fit, as sm_80">];
   let dependentDialects = ["mlir::LLVM::LLVMDialect", "mlir::NVVM::NVVMDialect",
                            "mlir::cf::ControlFlowDialect", "mlir::affine::AffineDialect",
                            "mlir::vector::VectorDialect", "mlir::scf::SCFDialect",

@@ -23,5 +23,8 @@ void tsp::buildDeviceKernelPipeline(OpPassManager &manager,
   manager.addPass(createGpuLowerSdpaKernels(sdpa));
   manager.addPass(createGpuLowerFusedKernels());
   manager.addPass(createGpuAddRuntimeKernels());
-  manager.addPass(createGpuFinalizeKernels());
+  GpuFinalizeKernelsOptions finalize;
+  finalize.architectures.assign(options.architectures.begin(),
+                                options.architectures.end());
+  manager.addPass(createGpuFinalizeKernels(finalize));
 }

@@ -7,6 +7,7 @@
 
 #include "tsp/Kernels/GPU/DeviceForm.h"
 #include "tsp/Kernels/GPU/Passes.h"
+#include "tsp/Kernels/GPU/TargetDescription.h"
 #include "tsp/Kernels/Kernels.h"
 
 #include "mlir/Conversion/Passes.h"
@@ -79,6 +80,24 @@ static LogicalResult checkLimits(gpu::GPUFuncOp function) {
   return success();
 }
 
+/// Kernels are shaped for the first architecture; others may have less memory.
+static LogicalResult checkShared(func::FuncOp kernel, gpu::GPUFuncOp function,
+                                 ArrayRef<std::string> architectures) {
+  int64_t bytes =
+      getStaticShared(function) + getDeviceLaunch(kernel).sharedBytes;
+  for (StringRef name : architectures) {
+    const TargetDescription *target = findTargetDescription(name);
+    if (target && bytes > target->sharedPerBlock)
+      return kernel.emitError("kernel @")
+             << kernel.getName() << " needs " << bytes
+             << " bytes of shared memory, but a block on " << name
+             << " has at most " << target->sharedPerBlock
+             << "; kernels are shaped for the first architecture: give " << name
+             << " first, or compile for it alone";
+  }
+  return success();
+}
+
 /// Says of each pointer what host program and buffer plan promise.
 static void annotateArguments(LLVM::LLVMFuncOp function, func::FuncOp kernel) {
   Builder builder(function.getContext());
@@ -125,6 +144,11 @@ public:
       return;
     for (auto function : device.getOps<gpu::GPUFuncOp>())
       if (failed(checkLimits(function)))
+        return signalPassFailure();
+    for (func::FuncOp kernel : kernels)
+      if (failed(checkShared(
+              kernel, device.lookupSymbol<gpu::GPUFuncOp>(kernel.getName()),
+              llvm::to_vector(architectures))))
         return signalPassFailure();
 
     OpPassManager conversions(gpu::GPUModuleOp::getOperationName());

@@ -1,4 +1,4 @@
-// RUN: tsp-opt %s --tsp-gpu-finalize-kernels --split-input-file --verify-diagnostics
+// RUN: tsp-opt %s --tsp-gpu-finalize-kernels=architectures=sm_80,sm_86 --split-input-file --verify-diagnostics
 
 func.func private @k(%x: tensor<4xf32>) -> tensor<4xf32>
     attributes {tsp.kernel, tsp.tied = array<i64: -1>} {
@@ -27,3 +27,16 @@ gpu.module @tsp_device {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @tsp_device {
+  gpu.func @k(%x: memref<4xf32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    gpu.return
+  }
+}
+// expected-error@+1 {{kernel @k needs 131072 bytes of shared memory, but a block on sm_86 has at most 101376; kernels are shaped for the first architecture: give sm_86 first, or compile for it alone}}
+func.func private @k(memref<4xf32>)
+  attributes {tsp.kernel, tsp.tied = array<i64: -1>, tsp.device_grid = array<i64: 1, 1, 1>,
+              tsp.device_block = array<i64: 32, 1, 1>, tsp.device_shared = 131072 : i64,
+              tsp.device_workspace = 0 : i64}

@@ -1,0 +1,24 @@
+# Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What ptxas says of every kernel: nothing is kept in local memory, blocks fit."""
+import json
+
+import pytest
+
+import tsp
+from Integration import harness
+
+pytestmark = pytest.mark.skipif(not harness.tools_are_built(), reason="tsp-compile is not built")
+
+
+@pytest.mark.parametrize("name, dtype, mesh, strategy", [
+    ("llama_block", "f32", "", "none"), ("llama", "bf16", "t=4", "tsp"), ("gemma", "bf16", "t=2", "tp"), ("gpt2", "bf16", "", "none"),
+    ("moe_dispatch", "f32", "", "none"), ("llama_decode_step", "bf16", "t=2", "tsp"), ("llama_packed_grad", "f32", "", "none")])
+def test_no_spills(exported, tmp_path, name, dtype, mesh, strategy):
+    tsp.compile_program(exported(name, dtype).program, tmp_path / "buffers.mlir", mesh=mesh, strategy=strategy, emit="mlir-buffers",
+                        options=("--target=cuda:sm_80,sm_90", f"--report={tmp_path / 'report.json'}"))
+    kernels = json.loads((tmp_path / "report.json").read_text())["device"]["kernels"]
+    assert {kernel["architecture"] for kernel in kernels} == {"sm_80", "sm_90"}
+    for kernel in kernels:
+        assert kernel["spill_bytes"] == kernel["stack_bytes"] == 0, kernel
+        assert kernel["registers"] > 0 and kernel["blocks_per_processor"] >= 1, kernel
