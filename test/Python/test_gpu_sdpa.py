@@ -16,6 +16,7 @@ WIDE = {
     **{f"width_{width}": Attention(queries=75, keys=83, heads=2, width=width, value_width=width, scale=width**-0.5, causal=True, positions="s",
                                    query_start=8) for width in (16, 32, 80, 96, 128, 192, 256)},
     "widths_differ": Attention(queries=33, keys=66, heads=2, width=64, value_width=128, scale=0.125),
+    "eight_warps": Attention(batch=9, queries=130, keys=70, heads=24, kv_heads=12, width=96, value_width=32, scale=0.1, causal=True, positions="s"),
     "two_row_tiles": Attention(batch=9, queries=130, keys=70, heads=24, kv_heads=12, width=32, value_width=64, scale=0.2, causal=True, positions="s"),
 }
 ALL = CASES | WIDE

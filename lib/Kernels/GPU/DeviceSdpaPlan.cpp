@@ -32,13 +32,15 @@ DeviceSdpaPlan tsp::planDeviceSdpa(const SdpaSpec &spec, bool aligned,
   int64_t widest = std::max(spec.width, spec.valueWidth);
   int64_t buffers = 1;
   if (plan.tensorCore) {
-    plan.warps = 4;
-    // Two tiles of rows read K and V from shared memory once for both; narrow
-    // heads have the registers for it, if blocks enough are left.
-    int64_t blocks = llvm::divideCeil(spec.rows(), plan.warps * 32) *
-                     spec.keyHeads * spec.batch;
-    if (widest <= 64 && blocks >= 2 * target.numProcessors)
-      plan.rowTiles = 2;
+    // 128 rows to a block, if blocks enough are left: twice the work for each
+    // byte of K and V. Narrow heads have registers for two tiles of rows in a
+    // warp, which read K and V from shared memory once for both; wide ones get
+    // more warps.
+    int64_t blocks =
+        llvm::divideCeil(spec.rows(), 128) * spec.keyHeads * spec.batch;
+    bool large = blocks >= 2 * target.numProcessors;
+    plan.rowTiles = large && widest <= 64 ? 2 : 1;
+    plan.warps = large && widest > 64 ? 8 : 4;
     plan.rows = plan.warps * 16 * plan.rowTiles;
     // O of a wide head leaves few registers for S.
     plan.keys = widest > 128 ? 32 : 64;
