@@ -17,6 +17,9 @@ Parameters of other kinds, or several launches on the same buffers:
     module.launch("scale", (4, 1, 1), (256, 1, 1), [buffer, out, ctypes.c_float(2), ctypes.c_int(1000)], shared=0, stream=None)
     device.synchronize()
 
+`device.module(image, checker=True)` runs kernels under the emulation's checker; `counters(name)` then tells bank conflicts
+and sectors of all launches of a kernel.
+
 A fault of a kernel raises Error, whose text ends with what the emulation printed. `device.call("cuXxx", ...)` reaches the
 whole API; `Stream`, `Event` and `Graph` wrap what tests of order need.
 
@@ -68,6 +71,14 @@ def call(function, *args):
         name = ctypes.c_char_p()
         driver().cuGetErrorName(code, ctypes.byref(name))
         raise Error(function, code, (name.value or b"?").decode())
+
+
+def counters(kernel):
+    """What checked launches of kernels of this name have counted so far."""
+    names = ("shared_requests", "shared_passes", "global_requests", "global_sectors", "global_ideal_sectors")
+    values = (ctypes.c_uint64 * len(names))()
+    driver().tspEmulationCounters(kernel.encode(), values)
+    return dict(zip(names, values))
 
 
 def _made(function, *args, kind=ctypes.c_void_p):
@@ -174,13 +185,19 @@ class Graph:
 
 
 class Module:
-    def __init__(self, device, image):
+    def __init__(self, device, image, checker=False):
         self.device = device
         device.make_current()
         if isinstance(image, str):
             image = image.encode()
         self.image = ctypes.create_string_buffer(image)
-        self.handle = _made("cuModuleLoadData", self.image)
+        before = os.environ.get("TSP_EMULATION_CHECK", "")
+        try:
+            if checker:
+                os.environ["TSP_EMULATION_CHECK"] = "1"
+            self.handle = _made("cuModuleLoadData", self.image)
+        finally:
+            os.environ["TSP_EMULATION_CHECK"] = before
 
     def function(self, name):
         self.device.make_current()
@@ -235,8 +252,8 @@ class Device:
         self.make_current()
         call(function, *args)
 
-    def module(self, image):
-        return Module(self, image)
+    def module(self, image, checker=False):
+        return Module(self, image, checker)
 
     def upload(self, array):
         array = np.asarray(array)

@@ -344,6 +344,30 @@ def test_fault_is_named_and_stays():
 
 
 @emulated
+def test_counters(device):
+    """Two warps: for each a load of 32 floats, one of the same float for all, and a store of 32 floats."""
+    before = cuda_driver.counters("scale")
+    buffer = device.upload(np.ones(64, np.float32))
+    device.module(SCALE, checker=True).launch("scale", 2, 32, [buffer, ctypes.c_float(2), ctypes.c_uint32(64)])
+    device.synchronize()
+    counted = {name: value - before[name] for name, value in cuda_driver.counters("scale").items()}
+    assert counted == {"shared_requests": 0, "shared_passes": 0, "global_requests": 6, "global_sectors": 18, "global_ideal_sectors": 18}
+
+
+@emulated
+def test_exit_while_kernels_run():
+    process = run_script(f"""
+        import ctypes, numpy as np, cuda_driver, sys
+        device = cuda_driver.Device()
+        module = device.module({SCALE!r})
+        buffer = device.empty((1 << 20,), np.float32)
+        for _ in range(200):
+            module.launch("scale", 1 << 14, 64, [buffer, ctypes.c_float(2), ctypes.c_uint32(1 << 20)])
+        sys.exit(5)""")
+    assert process.returncode == 5, process.stderr
+
+
+@emulated
 def test_memory_of_a_peer_needs_access():
     script = f"""
         import ctypes, numpy as np, cuda_driver
@@ -389,6 +413,7 @@ def test_machine_is_as_the_environment_says():
     changed = dict(TSP_EMULATED_DEVICES=2, TSP_EMULATED_CAPABILITY="9.0", TSP_EMULATED_MULTIPROCESSORS=132)
     assert run_script(script, **changed).stdout == "2 Emulated GPU 9.0 [9, 0, 132, 232448]\n"
     assert "CUDA_ERROR_NO_DEVICE" in run_script(script, TSP_EMULATED_DEVICES=0).stderr
+    assert run_script(script, CUDA_VISIBLE_DEVICES="5,2,9").stdout.startswith("2 ")
     wrong = run_script(script, TSP_EMULATED_CAPABILITY="eight").stderr
     assert "TSP_EMULATED_CAPABILITY=eight: expected a compute capability such as 8.0" in wrong
 

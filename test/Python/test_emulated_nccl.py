@@ -3,6 +3,7 @@
 """The emulated libnccl.so.2: each collective against NumPy, between threads and between processes."""
 import ctypes
 import textwrap
+from multiprocessing.pool import ThreadPool
 
 import ml_dtypes
 import numpy as np
@@ -263,6 +264,26 @@ def test_peer_memory_is_not_own():
             comm.all_reduce(buffer, buffer, stream)
 
     run_threads(2, rank)
+
+
+def test_two_ranks_on_one_device():
+    script = textwrap.dedent("""
+        import cuda_driver, nccl_library, os
+        device = cuda_driver.Device(0)
+        try:
+            comm = nccl_library.Comm(device, 2, int(os.environ["RANK"]), nccl_library.UniqueId.from_buffer_copy(
+                bytes.fromhex(os.environ["ID"])))
+            print("made")
+        except nccl_library.Error as error:
+            print(error.code, error)
+        os._exit(0)""")
+    for visible, expected in (("0 0", "are on the same device (bus 1)"), ("0 3", "made")):
+        identity = nccl_library.id_bytes(nccl_library.unique_id()).hex()
+        with ThreadPool(2) as pool:
+            runs = pool.map(lambda rank: cuda_driver.run_script(script, RANK=rank, ID=identity,
+                                                                CUDA_VISIBLE_DEVICES=visible.split()[rank]), range(2))
+        for run in runs:
+            assert expected in run.stdout, run.stderr
 
 
 MISMATCHES = {

@@ -33,6 +33,9 @@ CUresult CUDAAPI cuDriverGetVersion(int *version) {
   return CUDA_SUCCESS;
 }
 
+/// A bus for each device of the machine.
+static int busOf(CUdevice device) { return options().visible[device] + 1; }
+
 static CUresult checkDevice(CUdevice device) {
   if (!isInitialized())
     return CUDA_ERROR_NOT_INITIALIZED;
@@ -73,7 +76,7 @@ CUresult CUDAAPI cuDeviceGetUuid(CUuuid *uuid, CUdevice device) {
   if (!uuid)
     return CUDA_ERROR_INVALID_VALUE;
   memset(uuid, 0, sizeof(*uuid));
-  snprintf(uuid->bytes, sizeof(uuid->bytes), "emulated %d", device);
+  snprintf(uuid->bytes, sizeof(uuid->bytes), "emulated %d", busOf(device));
   return CUDA_SUCCESS;
 }
 
@@ -91,7 +94,7 @@ CUresult CUDAAPI cuDeviceGetPCIBusId(char *id, int length, CUdevice device) {
     return error;
   if (!id || length < 13)
     return CUDA_ERROR_INVALID_VALUE;
-  snprintf(id, size_t(length), "0000:%02x:00.0", device + 1);
+  snprintf(id, size_t(length), "0000:%02x:00.0", busOf(device));
   return CUDA_SUCCESS;
 }
 
@@ -101,8 +104,10 @@ CUresult CUDAAPI cuDeviceGetByPCIBusId(CUdevice *device, const char *id) {
   unsigned bus;
   if (!device || !id || sscanf(id, "%*x:%x:00.0", &bus) != 1)
     return CUDA_ERROR_INVALID_VALUE;
-  *device = int(bus) - 1;
-  return isDevice(*device) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+  for (*device = 0; isDevice(*device); ++*device)
+    if (busOf(*device) == int(bus))
+      return CUDA_SUCCESS;
+  return CUDA_ERROR_INVALID_DEVICE;
 }
 
 CUresult CUDAAPI cuDeviceGetAttribute(int *value, CUdevice_attribute attribute,
@@ -191,7 +196,7 @@ CUresult CUDAAPI cuDeviceGetAttribute(int *value, CUdevice_attribute attribute,
     *value = minor;
     break;
   case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
-    *value = device + 1;
+    *value = busOf(device);
     break;
   case CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO:
     *value = 2;

@@ -30,6 +30,24 @@ static void read(const char *name, T &value, double low, double high,
   value = T(number * scale);
 }
 
+/// Numbers of devices up to the first that the machine does not have, as the
+/// driver reads CUDA_VISIBLE_DEVICES.
+static std::vector<int> readVisible(int devices) {
+  std::vector<int> visible;
+  const char *text = getenv("CUDA_VISIBLE_DEVICES");
+  for (int i = 0; !text && i < devices; ++i)
+    visible.push_back(i);
+  while (text && *text) {
+    char *end = nullptr;
+    long number = strtol(text, &end, 10);
+    if (end == text || number < 0 || number >= devices)
+      break;
+    visible.push_back(int(number));
+    text = *end == ',' ? end + 1 : "";
+  }
+  return visible;
+}
+
 static Options readOptions() {
   Options result;
   result.threads = std::max(2u, std::thread::hardware_concurrency());
@@ -50,6 +68,8 @@ static Options readOptions() {
       result.error += std::string("TSP_EMULATED_CAPABILITY=") + text +
                       ": expected a compute capability such as 8.0; ";
   }
+  result.visible = readVisible(result.devices);
+  result.devices = int(result.visible.size());
   return result;
 }
 

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace tsp::emulation {
 
@@ -17,6 +18,9 @@ namespace tsp::emulation {
 /// lists.
 struct Options {
   int devices = 8;
+  /// The device of the machine that each of the process's devices is: all, or
+  /// those of CUDA_VISIBLE_DEVICES.
+  std::vector<int> visible;
   int capabilityMajor = 8;
   int capabilityMinor = 0;
   int multiprocessors = 108;

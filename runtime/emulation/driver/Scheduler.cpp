@@ -11,6 +11,7 @@
 #include "driver/Options.h"
 
 #include <chrono>
+#include <cstdlib>
 #include <thread>
 
 using namespace tsp::emulation;
@@ -28,9 +29,19 @@ Scheduler &Scheduler::get() {
 
 void Scheduler::start() {
   started = true;
+  // What is running ends before the process takes apart what it runs on.
+  atexit([] { get().stop(); });
   random.seed(options().seed);
   for (int i = 0; i < options().threads; ++i)
     std::thread([this] { work(); }).detach();
+}
+
+void Scheduler::stop() {
+  std::unique_lock<std::mutex> lock(mutex);
+  stopped = true;
+  // A host function that calls exit() is itself running.
+  finished.wait_for(lock, std::chrono::seconds(10),
+                    [&] { return running == 0; });
 }
 
 TaskRef Scheduler::submit(CUcontext context, Work work,
@@ -78,9 +89,9 @@ TaskRef Scheduler::take(std::unique_lock<std::mutex> &lock) {
       else
         next = std::min(next, ready[i]->notBefore);
     }
-    if (!startable.empty())
+    if (!startable.empty() && !stopped)
       break;
-    if (next == INT64_MAX)
+    if (next == INT64_MAX || stopped)
       readyChanged.wait(lock);
     else
       readyChanged.wait_for(lock, std::chrono::nanoseconds(next - now));
@@ -96,6 +107,7 @@ void Scheduler::work() {
   std::unique_lock<std::mutex> lock(mutex);
   while (true) {
     TaskRef task = take(lock);
+    ++running;
     lock.unlock();
     // After a fault nothing more runs in a context, as on a real device.
     std::optional<CUresult> result = CUDA_SUCCESS;
@@ -107,6 +119,9 @@ void Scheduler::work() {
       finish(task, *result);
     task = nullptr;
     lock.lock();
+    --running;
+    if (stopped)
+      finished.notify_all();
   }
 }
 

@@ -70,6 +70,7 @@ public:
 
 private:
   void start();
+  void stop();
   void work();
   void makeReady(TaskRef task);
   TaskRef take(std::unique_lock<std::mutex> &lock);
@@ -78,7 +79,8 @@ private:
   std::condition_variable readyChanged, finished;
   std::vector<TaskRef> ready;
   std::mt19937_64 random;
-  bool started = false;
+  bool started = false, stopped = false;
+  int running = 0;
 };
 
 /// Nanoseconds of the clock that events are stamped with.

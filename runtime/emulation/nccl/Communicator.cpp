@@ -109,19 +109,36 @@ static bool waitForRanks(ncclComm_t comm, const std::string &what,
   }
 }
 
+/// A device has place for one rank, as NCCL's kernels would wait for each
+/// other on it.
+static void checkDevices(ncclComm_t comm) {
+  Segment &segment = *comm->segment;
+  for (int peer = 0; peer < comm->ranks; ++peer)
+    if (peer != comm->rank &&
+        segment.member(peer).bus == segment.member(comm->rank).bus)
+      segment.fail(ncclInvalidUsage,
+                   "rank " + std::to_string(comm->rank) + " and rank " +
+                       std::to_string(peer) + " are on the same device (bus " +
+                       std::to_string(segment.member(peer).bus) + ")");
+}
+
 /// Joins the others; on the communicator's thread.
 static ncclResult_t joinRanks(ncclComm_t comm, const std::string &name,
                               const std::string &what) {
   std::string why;
-  comm->segment.reset(Segment::open(name, comm->rank, comm->ranks, why));
+  int bus = 0;
+  cuDeviceGetAttribute(&bus, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, comm->device);
+  comm->segment.reset(Segment::open(name, comm->rank, comm->ranks, bus, why));
   if (!comm->segment)
     return fail(comm, ncclInvalidArgument, why);
   bool all = waitForRanks(
       comm, what, [&] { return comm->segment->joined() == comm->ranks; });
   // All have it, or nobody will: the name is needed no more.
   comm->segment->removeName();
-  if (!all) {
-    noteFailure(comm);
+  if (all)
+    checkDevices(comm);
+  noteFailure(comm);
+  if (comm->state != ncclInProgress || comm->isAborted) {
     return comm->isAborted ? ncclInternalError : comm->state.load();
   }
   comm->exchange =

@@ -55,8 +55,9 @@ int64_t tsp::emulation::monotonicNs() {
 }
 
 int64_t tsp::emulation::deliveryTimeNs(int device, size_t bytes) {
-  static std::mutex mutex;
-  static std::map<int, int64_t> busyUntil;
+  // Never destroyed: transfers may still run when main() has returned.
+  static auto &mutex = *new std::mutex;
+  static auto &busyUntil = *new std::map<int, int64_t>;
   int64_t now = monotonicNs();
   const Link &link = theLink();
   if (link.bytesPerNs == 0)

@@ -47,7 +47,7 @@ static T *place(char *base, size_t &offset, size_t count) {
   return result;
 }
 
-Segment *Segment::open(const std::string &name, int rank, int ranks,
+Segment *Segment::open(const std::string &name, int rank, int ranks, int bus,
                        std::string &why) {
   size_t bytes = 0;
   size_t numRanks = size_t(ranks);
@@ -96,6 +96,7 @@ Segment *Segment::open(const std::string &name, int rank, int ranks,
   uint64_t start = 0;
   readProcess(getpid(), state, start);
   uint32_t absent = Member::Absent;
+  self.bus = bus;
   self.process = getpid();
   self.processStart = start;
   if (!self.state.compare_exchange_strong(absent, Member::Joined)) {

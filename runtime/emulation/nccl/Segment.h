@@ -21,6 +21,8 @@ namespace tsp::emulation {
 struct Member {
   enum State : uint32_t { Absent, Joined, Left, Aborted };
   std::atomic<uint32_t> state;
+  /// The bus of its device, by which a device of the machine is known.
+  std::atomic<int32_t> bus;
   std::atomic<int32_t> process;
   std::atomic<uint64_t> processStart;
   /// Counts what others have done for this rank; it sleeps on it.
@@ -68,8 +70,9 @@ public:
   ~Segment();
   Segment(const Segment &) = delete;
 
-  /// Joins as `rank`; returns null with a reason if that cannot be.
-  static Segment *open(const std::string &name, int rank, int ranks,
+  /// Joins as `rank`, with the device on a bus; returns null with a reason if
+  /// that cannot be.
+  static Segment *open(const std::string &name, int rank, int ranks, int bus,
                        std::string &why);
 
   int ranks() const { return numRanks; }
