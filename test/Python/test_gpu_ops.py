@@ -32,8 +32,8 @@ class DeviceFamily:
     def check(self, op):
         results = self.model.call({f"x{i}": x for i, x in enumerate(op.args)}, entry=op.name)
         expected = [self.expected[f"{op.name}/{i}"] for i in range(len(results))]
-        # Arrays of 4-bit integers come with a byte an element.
-        results = [r.astype(e.dtype) if e.dtype == ml_dtypes.int4 else r for r, e in zip(results, expected)]
+        # The cache keeps 4-bit integers as bytes.
+        results = [r.astype(e.dtype) if r.dtype == ml_dtypes.int4 else r for r, e in zip(results, expected)]
         op.judge(results, expected)
 
 
