@@ -39,7 +39,10 @@ class DeviceFamily:
 
 @pytest.fixture(scope="module")
 def families(tmp_path_factory):
+    """families(name) -> DeviceFamily; its launches are checked for races and for reads of what nobody wrote."""
     made = {}
+    patch = pytest.MonkeyPatch()
+    patch.setenv("TSP_EMULATION_CHECK", "1")
 
     def get(name):
         if name not in made:
@@ -48,6 +51,7 @@ def families(tmp_path_factory):
     yield get
     for family in made.values():
         family.model.close()
+    patch.undo()
 
 
 @pytest.mark.parametrize("name, op", OPS)
