@@ -9,7 +9,8 @@
 // 1 on their way. Fragments are read one slice of 16 ahead of their product, so
 // the last slice of a step is the moment at which the next tile must have
 // arrived: there is the one barrier of a step. It also says that all are done
-// reading tile i; so its slot is filled in step i + 1.
+// reading tile i, so that the copy of tile i + stages to its place starts
+// there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -103,19 +104,22 @@ public:
   }
 
   void emit() {
-    int64_t tiles = countTiles(spec, plan.bk), ahead = plan.stages - 1;
-    for (int64_t t = 0; t < ahead; ++t) {
-      if (t < tiles)
-        finish(start(e.i32(t), e.i32(t * slotBytes)), e.i32(t * slotBytes));
+    int64_t tiles = countTiles(spec, plan.bk);
+    for (int64_t t = 0; t < plan.stages; ++t) {
+      Value slot = e.i32(t * slotBytes);
+      if (t < tiles) {
+        write(read(e.i32(t)), slot);
+        start(e.i32(t), slot);
+      }
       commitCopies(e);
     }
-    arrive();
+    waitForCopies(e, plan.stages - 1);
+    e.barrier();
     State state;
     state.sums.assign(mi * ni * 4, e.constant(e.b.getF32Type(), 0));
     state.slot = e.i32(0);
-    state.free = e.i32(ahead * slotBytes);
     readFragments(state, state.slot, 0);
-    int64_t full = std::max<int64_t>(0, tiles - ahead);
+    int64_t full = std::max<int64_t>(0, tiles - plan.stages);
     state = loop(0, full, state, /*copies=*/true);
     state = loop(full, tiles - 1, state, /*copies=*/false);
     for (int64_t slice = 0; slice < slices; ++slice) {
@@ -131,42 +135,35 @@ private:
   /// What a step hands to the next one.
   struct State {
     Values sums, a, b;
-    Value slot; ///< of the tile to be multiplied
-    Value free; ///< slot to be filled
+    Value slot; ///< of the tile to be multiplied, in bytes
   };
 
-  Values start(Value tile, Value slot) {
-    Values pending;
+  /// Starts the copies of a tile that need no registers.
+  void start(Value tile, Value slot) {
     Value toA = e.shifted(gemm.shared, slot);
     if (plan.a.async)
       copyA.start(tile, toA);
-    else
-      pending = copyA.load(tile);
     if (plan.b.async)
       copyB.start(tile, e.shifted(toA, copyA.bytes()));
-    else
-      llvm::append_range(pending, copyB.load(tile));
-    return pending;
   }
 
-  /// Writes what came through registers.
-  void finish(ValueRange pending, Value slot) {
-    if (pending.empty())
-      return;
-    Value toA = e.shifted(gemm.shared, slot);
-    if (!plan.a.async) {
-      size_t count = plan.b.async ? pending.size() : copyA.count();
-      copyA.store(pending.take_front(count), toA);
-      pending = pending.drop_front(count);
-    }
+  /// The others: read, and later written.
+  Values read(Value tile) {
+    Values values;
+    if (!plan.a.async)
+      values = copyA.load(tile);
     if (!plan.b.async)
-      copyB.store(pending, e.shifted(toA, copyA.bytes()));
+      llvm::append_range(values, copyB.load(tile));
+    return values;
   }
 
-  /// The next tile has arrived, for all threads.
-  void arrive() {
-    waitForCopies(e, plan.stages - 2);
-    e.barrier();
+  void write(ValueRange values, Value slot) {
+    Value toA = e.shifted(gemm.shared, slot);
+    size_t count = plan.a.async ? 0 : copyA.count();
+    if (!plan.a.async)
+      copyA.store(values.take_front(count), toA);
+    if (!plan.b.async)
+      copyB.store(values.drop_front(count), e.shifted(toA, copyA.bytes()));
   }
 
   void readFragments(State &state, Value slot, int64_t slice) {
@@ -190,24 +187,26 @@ private:
     next = e.select(e.compare(arith::CmpIPredicate::eq, next,
                               e.i32(plan.stages * slotBytes)),
                     e.i32(0), next);
+    Value ahead = e.add(tile, plan.stages);
     Values pending;
+    if (copies)
+      pending = read(ahead);
     for (int64_t slice = 0; slice < slices; ++slice) {
       Values a = state.a, b = state.b;
       if (slice + 1 < slices) {
         readFragments(state, state.slot, slice + 1);
       } else {
-        arrive();
-        readFragments(state, next, 0);
-      }
-      if (slice == 0) {
-        if (copies)
-          pending = start(e.add(tile, plan.stages - 1), state.free);
+        waitForCopies(e, plan.stages - 2);
+        e.barrier();
+        if (copies) {
+          write(pending, state.slot);
+          start(ahead, state.slot);
+        }
         commitCopies(e);
+        readFragments(state, next, 0);
       }
       multiply(state.sums, a, b);
     }
-    finish(pending, state.free);
-    state.free = state.slot;
     state.slot = next;
     return state;
   }
@@ -220,7 +219,6 @@ private:
       llvm::append_range(all, state.a);
       llvm::append_range(all, state.b);
       all.push_back(state.slot);
-      all.push_back(state.free);
       return all;
     };
     auto unflatten = [&](ValueRange all) {
@@ -233,8 +231,7 @@ private:
       result.sums = take(state.sums.size());
       result.a = take(state.a.size());
       result.b = take(state.b.size());
-      result.slot = all[0];
-      result.free = all[1];
+      result.slot = all.front();
       return result;
     };
     Values results =

@@ -7,12 +7,21 @@
 // CHECK-SAME: known_block_size = array<i32: 128, 1, 1>
 // CHECK: nvvm.cp.async.shared.global {{.*}}, 16, cache = cg
 // CHECK: nvvm.cp.async.commit.group
-// CHECK: nvvm.cp.async.wait.group 2
+// CHECK: nvvm.cp.async.wait.group 3
 // CHECK: gpu.barrier
 // CHECK: nvvm.ldmatrix {{.*}}layout = #nvvm.mma_layout<row>
-// CHECK: scf.for
-// CHECK: nvvm.cp.async.shared.global
+// 18 tiles of k, of which 4 are on their way. A tile is multiplied while the
+// fragments of the next one are read, whose memory is then filled.
+// CHECK: scf.for %{{.*}} = %c0_i32{{.*}} to %c14_i32
 // CHECK: nvvm.mma.sync {{.*}}multiplicandAPtxType = #nvvm.mma_type<bf16>
+// CHECK: nvvm.cp.async.wait.group 2
+// CHECK-NEXT: gpu.barrier
+// CHECK: nvvm.cp.async.shared.global
+// CHECK: nvvm.cp.async.commit.group
+// CHECK: nvvm.ldmatrix
+// CHECK: nvvm.mma.sync
+// CHECK: scf.for %{{.*}} = %c14_i32{{.*}} to %c17_i32
+// CHECK-NOT: nvvm.cp.async.shared.global
 // CHECK: gpu.barrier
 // CHECK: nvvm.bar.warp.sync
 // CHECK: memref.store
