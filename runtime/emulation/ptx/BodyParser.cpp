@@ -125,19 +125,24 @@ private:
     if (lexer.accept(":"))
       return parseLabel(token.text);
     splitOpcode(token.text, instruction);
-    while (!lexer.accept(";")) {
-      instruction.operands.push_back(parseOperand());
-      if (lexer.accept("|")) {
-        Operand pair;
-        pair.form = Operand::Form::List;
-        pair.elements = {instruction.operands.back(), parseOperand()};
-        instruction.operands.back() = std::move(pair);
-      }
-      if (!lexer.at(";"))
-        lexer.expect(",");
-    }
+    if (!lexer.at(";"))
+      do
+        parseOperandOf(instruction);
+      while (lexer.accept(","));
+    lexer.expect(";");
     addCarry(instruction);
     function.body.push_back(std::move(instruction));
+  }
+
+  void parseOperandOf(Instruction &instruction) {
+    Operand operand = parseOperand();
+    if (lexer.accept("|")) {
+      Operand pair;
+      pair.form = Operand::Form::List;
+      pair.elements = {std::move(operand), parseOperand()};
+      operand = std::move(pair);
+    }
+    instruction.operands.push_back(std::move(operand));
   }
 
   /// The carry flag is a register like others: a second result of .cc, a last

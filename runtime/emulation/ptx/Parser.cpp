@@ -33,11 +33,9 @@ public:
 
 private:
   void parseElement() {
-    uint64_t mask = ~uint64_t(0);
-    if (lexer.accept("mask")) {
-      // mask(bits)(symbol): one byte of an address, on 8-bit arrays.
+    // mask(bits)(symbol) is one byte of an address, in arrays of bytes.
+    if (lexer.at("mask"))
       lexer.fail("initial values with mask() are not supported");
-    }
     bool negative = lexer.accept("-");
     Token token = lexer.next();
     uint64_t bits = token.bits;
@@ -46,11 +44,11 @@ private:
       bool generic = symbol == "generic" && lexer.accept("(");
       if (generic)
         symbol = lexer.next().text;
+      if (generic)
+        lexer.expect(")");
       int64_t addend = 0;
       if (lexer.accept("+"))
         addend = int64_t(lexer.next().bits);
-      if (generic)
-        lexer.expect(")");
       if (bytes != 8)
         lexer.fail("an address needs an element of 64 bits");
       variable.relocations.push_back({variable.initial.size(), symbol, addend});
@@ -66,7 +64,6 @@ private:
       bits = -bits;
     else if (negative)
       bits ^= uint64_t(1) << (type.bits - 1);
-    bits &= mask;
     for (unsigned i = 0; i < bytes; ++i)
       variable.initial.push_back(uint8_t(bits >> (8 * i)));
   }
