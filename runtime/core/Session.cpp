@@ -133,7 +133,9 @@ void Session::runOnRanks(std::function<void(tsp_rank &)> fn) {
     if (failed()) {
       if (failedAt == 0)
         failedAt = nowNs();
-      int64_t grace = std::max(2.0, options.watchdog_s) * 1e9;
+      // Of several processes the others are gone by then.
+      int64_t grace =
+          int64_t(std::max(2.0, processes ? 0 : options.watchdog_s) * 1e9);
       if (nowNs() - failedAt > grace) {
         isLost = true;
         break;

@@ -39,7 +39,8 @@ std::string Context::stats() const {
   }
   int64_t planned = wholePages(persistentBytes) + borders +
                     wholePages(arenaBytes) +
-                    session->threads * wholePages(scratchBytes);
+                    session->threads * wholePages(scratchBytes) +
+                    (desc.onDevice() ? desc.workspaceBytes : 0);
 
   std::string out =
       format("{\n  \"compile_seconds\": %.6f,\n"

@@ -387,20 +387,21 @@ int tsp_unload(tsp_context *context, const char *entry, const char *name);
 /* Runs an entry (NULL: the first, or "main" if there is one) on all ranks. */
 int tsp_call(tsp_context *context, const char *entry);
 
-/* Reads a whole result, or the present value of an argument, into dst, which
+/* Reads a whole result (in all processes, if there are several), or the present value of an argument, into dst, which
  * has `bytes` bytes (checked against its size). */
 int tsp_read_result(tsp_context *context, const char *entry, const char *name,
                     void *dst, int64_t bytes);
 int tsp_read_arg(tsp_context *context, const char *entry, const char *name,
                  void *dst, int64_t bytes);
 
-/* Handle of one rank's local buffer of an argument or a result; NULL on error.
- * Valid until the context ends. */
+/* Handle of one rank's local buffer of an argument or a result, in the memory of
+ * the model's target (a device pointer for cuda); NULL on error, or when the rank
+ * is in another process. Valid until the context ends. */
 void *tsp_local_buffer(tsp_context *context, const char *entry,
                        const char *name, int32_t rank, int64_t *bytes);
 
 /* Writes the results of the last call of an entry: .npz, .npy (one result) or
- * .safetensors. */
+ * .safetensors. Of several processes all have to call it; process 0 writes. */
 int tsp_write_results(tsp_context *context, const char *entry,
                       const char *path);
 
@@ -414,7 +415,9 @@ int32_t tsp_num_ranks(tsp_context *context);
  *             run_seconds: [one a call], collectives: [{collective, axis, count,
  *             bytes_received}]}]}
  * Collectives are those of the last call. peak_bytes is measured: the pages
- * touched in the rank's buffers, arena and scratch. */
+ * touched in the rank's buffers, arena and scratch; on a device, what the rank
+ * has allocated there. Of several processes all have to call it, and process 0
+ * gets the ranks of all. */
 const char *tsp_description(tsp_context *context);
 const char *tsp_stats(tsp_context *context);
 

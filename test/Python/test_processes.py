@@ -53,6 +53,7 @@ def check_results(path):
     parts = np.concatenate([X, np.zeros((2, 3), np.float32)]).reshape(4, 3, 3)
     np.testing.assert_array_equal(results["total"], parts.sum(0))
     np.testing.assert_array_equal(results["whole"], X)
+    np.testing.assert_array_equal(results["head"], X[:3])
     np.testing.assert_array_equal(results["y"], np.roll(parts, 1, axis=0).reshape(12, 3)[:10])
 
 
@@ -169,6 +170,29 @@ def test_a_fault_of_one_device_process_ends_all(x_file, fault):
     for run in runs:
         if run.returncode != -signal.SIGKILL:
             check_fault(run.stderr, fault)
+
+
+def test_an_error_of_nccl_ends_all(x_file):
+    """The emulated NCCL gives up on a rank that does not come, before the watchdog does."""
+    begin = time.monotonic()
+    runs = torchrun(4, [CUDA_MODEL, "--emulate", f"--args={x_file}", "--watchdog=30"], "stuck", TSP_EMULATION_TIMEOUT="1")
+    assert all(run.returncode != 0 for run in runs)
+    assert time.monotonic() - begin < 20
+    errors = [line for line in runs[0].stderr.splitlines() if line.startswith("error: ")]
+    assert errors and errors[0].translate(DIGITS).startswith("error: rank #: NCCL reports "), runs
+    assert f"it was at {ALL_REDUCE}".replace(" sum", "") in errors[0], runs
+
+
+def test_a_missing_wait_shows_under_some_order(x_file, tmp_path):
+    """A kernel that does not wait for a transfer gives wrong numbers when streams run in another order, and only then."""
+    def head(seed, fault):
+        out = tmp_path / f"{fault}{seed}.npz"
+        run = subprocess.run([CUDA_MODEL, "--emulate", f"--args={x_file}", f"--out={out}"], capture_output=True, text=True, timeout=60,
+                             env={**os.environ, "TSP_EMULATION_SEED": str(seed), "TSP_TEST_FAULT": fault})
+        assert run.returncode == 0, run.stderr
+        return np.load(out)["head"]
+    assert any(not np.array_equal(head(seed, "unwaited"), X[:3]) for seed in range(1, 20))
+    assert all(np.array_equal(head(seed, ""), X[:3]) for seed in range(1, 6))
 
 
 def test_without_a_driver_the_model_says_what_is_missing(x_file):

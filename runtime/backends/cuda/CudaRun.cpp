@@ -39,7 +39,8 @@ bool CudaDevice::drain(Stream stream) {
     if (session.failed()) {
       // Work that waits for nobody ends by itself; give it time.
       failedAt = failedAt ? failedAt : nowNs();
-      if (double(nowNs() - failedAt) > std::max(2.0, limit) * 1e9) {
+      const double patience = 5;
+      if (double(nowNs() - failedAt) > patience * 1e9) {
         session.markLost();
         return false;
       }

@@ -238,7 +238,7 @@ void NcclCommunicator::poll(tsp_rank &rank) {
     if (error == success || error == inProgress)
       continue;
     session.fail(format("rank %lld: NCCL reports %s; it was at %s",
-                        (long long)rank.index, nccl.getErrorString(error),
+                        (long long)rank.index, nccl.text(error, comm).c_str(),
                         own.outstanding.empty()
                             ? "no transfer"
                             : own.outstanding.front().text.c_str()));

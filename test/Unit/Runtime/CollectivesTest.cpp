@@ -282,9 +282,10 @@ INSTANTIATE_TEST_SUITE_P(All, CollectivesTest, testing::ValuesIn(cases()),
                          caseName);
 
 /// Fewer on devices, which may be emulated.
-static std::vector<Case> deviceCases(Where where) {
+static std::vector<Case> deviceCases(Where where,
+                                     const std::vector<int64_t> &sizes) {
   std::vector<Case> result;
-  for (int64_t ranks : {1, 3, 4})
+  for (int64_t ranks : sizes)
     for (Case shape : {Case{0, 1, 24, 1, 0, 1}, Case{0, 3, 11, 5, 0, 1},
                        Case{0, 1, 50, 3, 0, 4}, Case{0, 2, 4099, 3, 0, 1}})
       for (int32_t layout : {TSP_CONTIGUOUS, TSP_ZIGZAG}) {
@@ -297,8 +298,13 @@ static std::vector<Case> deviceCases(Where where) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Local, CollectivesTest,
-                         testing::ValuesIn(deviceCases(Where::OneDevice)),
+                         testing::ValuesIn(deviceCases(Where::OneDevice,
+                                                       {1, 3, 4})),
                          caseName);
 INSTANTIATE_TEST_SUITE_P(Nccl, CollectivesTest,
-                         testing::ValuesIn(deviceCases(Where::Devices)),
+                         testing::ValuesIn(deviceCases(Where::Devices,
+                                                       {1, 3, 4})),
+                         caseName);
+INSTANTIATE_TEST_SUITE_P(Shared, CollectivesTest,
+                         testing::ValuesIn(deviceCases(Where::TwoDevices, {3})),
                          caseName);

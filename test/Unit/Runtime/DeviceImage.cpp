@@ -27,7 +27,7 @@ RankProgram tsp::runtime::test::makeProgram(Where where, int64_t ranks,
   static const bool hasDriver = dlopen("libcuda.so.1", RTLD_NOW) != nullptr;
   if (!hasDriver)
     useEmulation("");
-  if (where == Where::OneDevice)
-    options.devices = "0";
+  if (where != Where::Devices)
+    options.devices = where == Where::OneDevice ? "0" : "0,1";
   return RankProgram(lineMesh(ranks), values, options, testImage());
 }

@@ -18,8 +18,9 @@ const tsp_device_image *testImage();
 /// Where the ranks of a test program are.
 enum class Where {
   Host,
-  OneDevice, ///< all on device 0: the local communicator
-  Devices    ///< each on its own: NCCL
+  OneDevice,  ///< all on device 0: the local communicator
+  TwoDevices, ///< the local communicator, over devices that see each other
+  Devices     ///< each on its own: NCCL
 };
 
 /// A program whose ranks are there. Machines without a CUDA driver run it on

@@ -7,8 +7,8 @@
 //
 // An executable as tsp-compile makes them, its code written by hand; for
 // test/Python/test_processes.py. Each of 4 ranks holds 3 rows of x [10, 3]:
-//   total = the sum of the ranks' rows, whole = x gathered, y = the rows of the
-//   rank before.
+//   total = the sum of the ranks' rows, whole = x gathered, head = its first
+//   rows, y = the rows of the rank before.
 // TSP_TEST_FAULT makes a rank go wrong. With TSP_TEST_CUDA it is for devices.
 //
 //===----------------------------------------------------------------------===//
@@ -64,7 +64,12 @@ static void run(tsp_rank *rank, void **args, void **results, void *) {
     tsp_event sum = sumStart(rank, args, results);
     tsp_event gather = gatherStart(rank, args, results);
     tsp_wait(rank, TSP_STREAM_COMPUTE, sum);
-    tsp_wait(rank, TSP_STREAM_COMPUTE, gather);
+    if (!isFault("unwaited"))
+      tsp_wait(rank, TSP_STREAM_COMPUTE, gather);
+    tsp_copy(rank, space, TSP_STREAM_COMPUTE, results[3], results[2],
+             local * columns * 4);
+    if (isFault("unwaited"))
+      tsp_wait(rank, TSP_STREAM_COMPUTE, gather);
   }
   tsp_wait(rank, TSP_STREAM_COMPUTE,
            tsp_send_recv_start(rank, space, TSP_STREAM_COMM, 0, TSP_F32,
@@ -85,7 +90,8 @@ const char tsp_model_json[] = R"({
     "results": [{"name": "y", "dtype": "f32", "shape": [10, 3],
                  "placement": [{"axes": ["t"]}, {}]},
                 {"name": "total", "dtype": "f32", "shape": [3, 3]},
-                {"name": "whole", "dtype": "f32", "shape": [10, 3]}]}]})";
+                {"name": "whole", "dtype": "f32", "shape": [10, 3]},
+                {"name": "head", "dtype": "f32", "shape": [3, 3]}]}]})";
 const tsp_entry_point tsp_entry_table[] = {{"tsp_entry_main", run},
                                            {nullptr, nullptr}};
 const tsp_device_image tsp_device_code = {testKernels, sizeof(testKernels)};
