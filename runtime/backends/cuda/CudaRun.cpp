@@ -14,8 +14,8 @@ using namespace tsp::runtime::cuda;
 
 bool CudaDevice::drain(Stream stream) {
   Session &session = rank.session;
-  int64_t lastChange = nowNs(), failedAt = 0;
-  int64_t sleepNs = 0;
+  const int64_t begin = nowNs();
+  int64_t lastChange = begin, failedAt = 0;
   while (true) {
     Result result = driver().streamQuery(stream);
     if (result == success)
@@ -51,13 +51,14 @@ bool CudaDevice::drain(Stream stream) {
                           times->pendingText().c_str(),
                           waiting.empty() ? "" : ("; " + waiting).c_str()));
     }
-    // Short work is polled for, long work slept for.
-    if (nowNs() - lastChange < 50000) {
+    // Short work is polled for; longer work is slept for, for one part in fifty
+    // of the time it has taken so far.
+    int64_t waited = nowNs() - begin;
+    if (waited < 50000) {
       cpuRelax();
       continue;
     }
-    sleepNs = std::min<int64_t>(sleepNs + 5000, 1000000);
-    timespec pause{0, long(sleepNs)};
+    timespec pause{0, long(std::min<int64_t>(waited / 50, 1000000))};
     nanosleep(&pause, nullptr);
   }
 }

@@ -213,7 +213,8 @@ bool NcclCommunicator::complete(tsp_rank &rank, const Flight &flight,
 void NcclCommunicator::poll(tsp_rank &rank) {
   Comms &own = comms[rank.slot];
   const int64_t interval = 1000000;
-  if (nowNs() - own.lastPoll < interval)
+  // Events of a recording must not be asked.
+  if (nowNs() - own.lastPoll < interval || deviceOf(rank).capturing())
     return;
   own.lastPoll = nowNs();
   const cuda::Driver &driver = deviceOf(rank).driver();
