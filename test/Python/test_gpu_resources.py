@@ -1,11 +1,12 @@
 # Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What ptxas says of every kernel: nothing is kept in local memory, blocks fit."""
+"""What ptxas says of every kernel: nothing is kept in local memory, blocks fit. No bank conflicts on tensor cores."""
 import json
 
 import pytest
 
 import tsp
+from Benchmark.gpu import kernels as table
 from Integration import harness
 
 pytestmark = pytest.mark.skipif(not harness.tools_are_built(), reason="tsp-compile is not built")
@@ -22,3 +23,12 @@ def test_no_spills(exported, tmp_path, name, dtype, mesh, strategy):
     for kernel in kernels:
         assert kernel["spill_bytes"] == kernel["stack_bytes"] == 0, kernel
         assert kernel["registers"] > 0 and kernel["blocks_per_processor"] >= 1, kernel
+
+
+def test_no_bank_conflicts(tmp_path):
+    variants = [table.product(512, 1536, 576, "bf16"), table.product(512, 2048, 64, "f16", rows_of_weights=True),
+                *(table.attention(1024, 4, 2, width, "bf16") for width in (64, 128, 256))]
+    for variant, counted in zip(variants, table.count(variants, tmp_path), strict=True):
+        assert counted["shared_requests"] > 100, variant.title
+        assert counted["shared_passes"] == counted["shared_requests"], variant.title
+        assert counted["global_sectors"] <= 1.1 * counted["global_ideal_sectors"], variant.title
