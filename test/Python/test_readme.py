@@ -17,14 +17,14 @@ ROOT = pathlib.Path(__file__).parents[2]
 @pytest.mark.skipif(not harness.tools_are_built(), reason="tsp-compile is not built")
 def test_examples_run(tmp_path):
     blocks = re.findall(r"```(python|bash)\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
-    assert [kind for kind, _ in blocks] == ["python", "bash"]
+    assert [kind for kind, _ in blocks] == ["python", "bash", "bash"]
     path = os.pathsep.join([str(ROOT / "build/bin"), os.environ["PATH"]])
     environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT / "python")}
     for kind, text in blocks:
         command = [sys.executable, "-c", text] if kind == "python" else ["bash", "-e", "-c", text]
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
-    assert (tmp_path / "y.npz").exists() and (tmp_path / "trace.json").exists() and (tmp_path / "stats.json").exists()
+    assert (tmp_path / "y.npz").exists() and (tmp_path / "y-gpu.npz").exists() and (tmp_path / "trace.json").exists() and (tmp_path / "stats.json").exists()
 
 
 def test_links_lead_somewhere():

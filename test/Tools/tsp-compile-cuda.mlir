@@ -21,6 +21,12 @@
 // RUN: tsp-compile %s --from=mlir-kernels --target=cuda:sm_80 --emit=cubin -o %t.cubin
 // RUN: grep -a -q "axpy" %t.cubin
 
+// RUN: tsp-compile %s --from=mlir-kernels --target=cuda:sm_80 --emit=sass -o - | FileCheck %s --check-prefix=SASS
+// SASS: .text.axpy
+// SASS: LDG.E
+// SASS: FADD
+// SASS: STG.E
+
 // A failing tool shows its command; a missing one what to do.
 // RUN: mkdir -p %t.root/bin
 // RUN: echo "#!/bin/sh" > %t.root/bin/ptxas
