@@ -42,12 +42,15 @@ class Model:
     give. New values of states stay with the ranks: see `Kept`.
 
     threads of a rank (0: cores / ranks); link_gbps and link_us simulate links.
+    For models compiled for cuda: devices, as in "0,1" (the ranks in turn; all there
+    are by default), and graphs (record an entry once, then run the graph). With
+    TSP_EMULATION=build/lib/emulation in the environment they run on the CPU.
     Errors of the runtime are tsp.runtime.RuntimeFailure.
     """
 
     def __init__(self, library: str | os.PathLike, signatures: Sequence[Signature] = (), *, threads: int = 0, trace: bool = False,
-                 link_gbps: float = 0, link_us: float = 0):
-        self._context = Context(library, threads=threads, trace=trace, link_gbps=link_gbps, link_us=link_us)
+                 link_gbps: float = 0, link_us: float = 0, devices: str | None = None, graphs: bool = False):
+        self._context = Context(library, threads=threads, trace=trace, link_gbps=link_gbps, link_us=link_us, devices=devices, graphs=graphs)
         self._signatures = {signature.name: signature for signature in signatures}
         self._entries = {entry["name"]: entry for entry in self._context.description["entries"]}
         self._loaded: dict[str, Any] = {}  # parameter name -> the object that the ranks hold
@@ -177,7 +180,7 @@ class Model:
 
 def compile(program: Program | str | os.PathLike | Callable, *args: Any, mesh: str | Mapping[str, int] | None = None, strategy: str = "none",
             options: Sequence[str] = (), output: str | os.PathLike | None = None, threads: int = 0, trace: bool = False, link_gbps: float = 0,
-            link_us: float = 0, **export_options: Any) -> Model:
+            link_us: float = 0, devices: str | None = None, graphs: bool = False, **export_options: Any) -> Model:
     """Compiles a program and loads it.
 
     program  what `tsp.export` returned, the path of a .mlir file, or a function,
@@ -195,6 +198,6 @@ def compile(program: Program | str | os.PathLike | Callable, *args: Any, mesh: s
     library = os.fspath(output) if output else os.path.join(folder.name, "model.so")
     remarks = compile_program(program, library, mesh=mesh, strategy=strategy, emit="so", options=options)
     signatures = program.signatures if isinstance(program, Program) else ()
-    model = Model(library, signatures, threads=threads, trace=trace, link_gbps=link_gbps, link_us=link_us)
+    model = Model(library, signatures, threads=threads, trace=trace, link_gbps=link_gbps, link_us=link_us, devices=devices, graphs=graphs)
     model.remarks, model._folder = remarks, folder
     return model

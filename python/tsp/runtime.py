@@ -36,12 +36,14 @@ class RuntimeFailure(RuntimeError):
 class Context:
     """A loaded model with its ranks running. Methods raise RuntimeFailure."""
 
-    def __init__(self, library: str | os.PathLike, *, threads: int = 0, trace: bool = False, link_gbps: float = 0, link_us: float = 0):
+    def __init__(self, library: str | os.PathLike, *, threads: int = 0, trace: bool = False, link_gbps: float = 0, link_us: float = 0,
+                 devices: str | None = None, graphs: bool = False):
         self._context = None
         self._library = _declare(ctypes.CDLL(os.fspath(library)))
         options = _Options()
         self._library.tsp_options_init(ctypes.byref(options))
         options.threads, options.trace, options.link_gbps, options.link_us = threads, trace, link_gbps, link_us
+        options.devices, options.graphs = devices.encode() if devices else None, graphs
         self._context = self._library.tsp_context_create(None, ctypes.byref(options))
         message = self._library.tsp_error(self._context)
         if message:
