@@ -91,6 +91,7 @@ FAULTS = {
     "stuck": f"rank 1 is late: for #.# s it has not joined {ALL_REDUCE}, in which rank # waits for it; it computes",
     "ends": f"rank 1 has ended the program but has not joined {ALL_REDUCE}, in which rank # waits for it",
     "fails": "rank 3: no such token",
+    "removed": "ranks # and # disagree on transfer number 0 of axis 't': rank # does all_",
     "swapped": "ranks # and # disagree on transfer number 0 of axis 't': rank # does all_",
 }
 DIGITS = str.maketrans("0123456789", "#" * 10)

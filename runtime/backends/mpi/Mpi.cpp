@@ -7,6 +7,7 @@
 
 #include "backends/mpi/Mpi.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 using namespace tsp::runtime;
@@ -37,10 +38,13 @@ static void finalizeAtExit() {
 }
 
 static Mpi openMpi() {
-  // Open MPI's own plug-ins look for its symbols.
-  DynamicLibrary library(
-      {"libmpi.so.40", "libmpi.so.12", "libmpich.so.12", "libmpi.so"},
-      RTLD_GLOBAL);
+  // The launcher's MPI first, where there are several. Open MPI's own plug-ins
+  // look for its symbols.
+  std::vector<std::string> names = {"libmpi.so.40", "libmpi.so.12",
+                                    "libmpich.so.12", "libmpi.so"};
+  if (getenv("PMI_RANK") && !getenv("OMPI_COMM_WORLD_RANK"))
+    std::rotate(names.begin(), names.begin() + 1, names.end());
+  DynamicLibrary library(names, RTLD_GLOBAL);
   if (!library.isOpen())
     throw Error("this run was started as several processes and needs MPI, "
                 "which cannot be opened (" +

@@ -57,9 +57,10 @@ static void run(tsp_rank *rank, void **args, void **results, void *) {
     tsp_fail(rank, "no such token");
   if (me == 1 && isFault("ends"))
     return;
-  if (me == 1 && isFault("swapped")) {
+  if (me == 1 && (isFault("swapped") || isFault("removed"))) {
     tsp_wait(rank, TSP_STREAM_COMPUTE, gatherStart(rank, args, results));
-    tsp_wait(rank, TSP_STREAM_COMPUTE, sumStart(rank, args, results));
+    if (isFault("swapped"))
+      tsp_wait(rank, TSP_STREAM_COMPUTE, sumStart(rank, args, results));
   } else {
     tsp_event sum = sumStart(rank, args, results);
     tsp_event gather = gatherStart(rank, args, results);
