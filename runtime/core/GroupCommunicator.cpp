@@ -115,6 +115,17 @@ void GroupCommunicator::noteWaitEnd(tsp_rank &rank) {
     session.roster->waitsNoMore(rank.index);
 }
 
+void GroupCommunicator::waitForExplanation() {
+  if (!session.processes)
+    return;
+  session.processes->report();
+  const int64_t patience = 600000000;
+  for (int64_t end = nowNs() + patience; nowNs() < end && !session.failed();) {
+    timespec pause{0, 5000000};
+    nanosleep(&pause, nullptr);
+  }
+}
+
 /// Makes sure that no peer can still look at the post's last transfer.
 bool GroupCommunicator::claimPost(tsp_rank &rank, const Flight &flight) {
   Group &group = *flight.group;

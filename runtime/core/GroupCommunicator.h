@@ -117,6 +117,10 @@ protected:
   void noteWait(tsp_rank &rank, const Flight &flight);
   void noteWaitEnd(tsp_rank &rank);
 
+  /// After an error of the transport, which is often the outcome of two ranks
+  /// that disagree: gives process 0 the time to find out.
+  void waitForExplanation();
+
   /// "all_gather of .., number 3 of axis 't'".
   std::string flightText(const Flight &flight);
 

@@ -192,7 +192,7 @@ std::string Session::lostText(int64_t process) const {
   out += " ended without a word (killed?); " + roster->lastOf(first);
   // The ranks here may be about to find out that they need it.
   std::string waiting;
-  for (int tries = 0; tries < 20 && waiting.empty(); ++tries) {
+  for (int tries = 0; tries < 100 && waiting.empty(); ++tries) {
     timespec pause{0, 5000000};
     if (tries > 0)
       nanosleep(&pause, nullptr);

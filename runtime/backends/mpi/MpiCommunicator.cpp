@@ -214,7 +214,8 @@ private:
       MpiTransport transport(mpi, comm, session, processes, flight.me, tag);
       MessageTransfer(transport, ops, own.transfer, flight.me).run();
     } catch (const std::exception &error) {
-      waitForExplanation(flight);
+      noteWait(rank, flight);
+      waitForExplanation();
       session.fail(format("rank %lld, %s: %s", (long long)rank.index,
                           flightText(flight).c_str(), error.what()));
       return;
@@ -226,19 +227,6 @@ private:
                                        own.transfer.bytesReceived(flight.me)});
     own.pulled.store(flight.number + 1);
     doneBell.ring();
-  }
-
-  /// What MPI calls a truncated message is often two ranks that disagree, and
-  /// process 0 will know which.
-  void waitForExplanation(const Flight &flight) {
-    noteWait(rank, flight);
-    session.processes->report();
-    const int64_t patience = 600000000;
-    for (int64_t end = nowNs() + patience;
-         nowNs() < end && !session.failed();) {
-      timespec pause{0, 5000000};
-      nanosleep(&pause, nullptr);
-    }
   }
 
   const Mpi &mpi;

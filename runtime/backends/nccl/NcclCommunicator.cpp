@@ -238,6 +238,7 @@ void NcclCommunicator::poll(tsp_rank &rank) {
     }
     if (error == success || error == inProgress)
       continue;
+    waitForExplanation();
     session.fail(format("rank %lld: NCCL reports %s; it was at %s",
                         (long long)rank.index, nccl.text(error, comm).c_str(),
                         own.outstanding.empty()
