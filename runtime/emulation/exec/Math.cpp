@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "exec/Clones.h"
 #include "exec/Helpers.h"
 
 #include <cfenv>
@@ -17,7 +18,7 @@ namespace tsp::emulation::helpers {
 // Approximations
 //===----------------------------------------------------------------------===//
 
-void exp2(const float *x, float *result) {
+TSP_CLONES void exp2(const float *x, float *result) {
   // 2^x = 2^round(x) * 2^f, |f| <= 1/2: a polynomial of degree 6, its error
   // below that of ex2.approx (2 units in the last place). A loop without calls,
   // so that it becomes vectors.

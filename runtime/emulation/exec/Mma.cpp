@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "exec/BlockRunner.h"
+#include "exec/Clones.h"
 #include "exec/Helpers.h"
 
 #include <cstring>
@@ -184,14 +185,6 @@ template <unsigned Registers> void multiplyBytes(Registers32 registers) {
     std::memcpy(d[element], sums[element], sizeof(sums[element]));
 }
 } // namespace
-
-// The best code for the processor is chosen when the library is loaded.
-#if defined(__x86_64__)
-#define TSP_CLONES                                                             \
-  __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define TSP_CLONES
-#endif
 
 #define TSP_MMA(NAME, MULTIPLY, LOAD, STORE, REGISTERS_OF_C, REGISTERS_OF_B)   \
   TSP_CLONES static void compute##NAME(Registers32 registers) {                \

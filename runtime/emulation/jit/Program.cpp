@@ -42,9 +42,14 @@ public:
   const std::string &processor() const { return cpu; }
   const std::string &features() const { return featureString; }
 
-  void add(orc::ThreadSafeModule module) {
-    if (Error error = jit->addIRModule(std::move(module)))
+  /// Adds code that stays until the last copy of the result is gone.
+  std::shared_ptr<void> add(orc::ThreadSafeModule module) {
+    orc::ResourceTrackerSP tracker =
+        jit->getMainJITDylib().createResourceTracker();
+    if (Error error = jit->addIRModule(tracker, std::move(module)))
       throw std::runtime_error(toString(std::move(error)));
+    return std::shared_ptr<void>(
+        tracker.get(), [tracker](void *) { cantFail(tracker->remove()); });
   }
 
   void *find(const std::string &symbol, std::string &error) {
@@ -206,7 +211,8 @@ compileKernel(const ptx::Module &source, const ptx::Function &kernel) {
     throw ptx::Error(kernel.line, "kernel '" + kernel.name +
                                       "' made invalid code: " + problems);
   compiled->sites = std::move(state.sites);
-  jit.add(orc::ThreadSafeModule(std::move(module), std::move(context)));
+  compiled->resources =
+      jit.add(orc::ThreadSafeModule(std::move(module), std::move(context)));
   return compiled;
 }
 
@@ -240,6 +246,8 @@ std::shared_ptr<Program> Program::get(const std::string &ptx) {
     return program;
   std::shared_ptr<Program> program = compileProgram(ptx);
   known = program;
+  for (auto it = cache->begin(); it != cache->end();)
+    it = it->second.expired() ? cache->erase(it) : std::next(it);
   return program;
 }
 

@@ -32,6 +32,9 @@ struct CompiledKernel {
   /// never launched. Null with an error when code generation fails.
   KernelEntry entry(std::string &error);
 
+  /// Keeps the kernel in the JIT.
+  std::shared_ptr<void> resources;
+
 private:
   std::once_flag once;
   KernelEntry code = nullptr;
