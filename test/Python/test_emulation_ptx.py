@@ -80,3 +80,18 @@ def test_snippet(compiled, number, name):
                 check(a, e, 2.0 ** -8 if "tanh" in text else tolerance, inputs)
         else:
             check(actual, wanted, tolerance, inputs)
+
+
+@pytest.mark.parametrize("line,reason", [
+    ("tex.2d.v4.f32.f32 {%f0, %f0, %f0, %f0}, [%w0, {%f0, %f0}];", "line 6: the instruction 'tex.2d.v4.f32.f32' is not supported"),
+    ("cvt.rn.satfinite.e4m3x2.f32 %h0, %f0, %f0;", "line 6: the instruction 'cvt.rn.satfinite.e4m3x2.f32' is not supported"),
+    ("bra NOWHERE;", "line 6: no label 'NOWHERE' in 'k'"),
+    ("call foo;", "line 6: the function 'foo' is not defined in this module"),
+    ("mov.u32 %nothing, 1;", "line 6: the result of 'mov.u32' must be a register"),
+    ("ld.shared.v2.b32 %f0, [%w0];", "line 6: 'ld.shared.v2.b32' needs 2 results"),
+])
+def test_errors_name_instruction_and_line(capfd, line, reason):
+    text = HEADER + ".visible .entry k() {\n.reg .b32 %f0; .reg .b64 %w0; .reg .b16 %h0;\n" + line + "\nret; }"
+    with pytest.raises(cuda_driver.Error):
+        cuda_driver.Device().module(text)
+    assert reason in capfd.readouterr().err

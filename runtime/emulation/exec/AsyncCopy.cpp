@@ -18,38 +18,44 @@
 
 namespace tsp::emulation::helpers {
 
+/// Checks the sources of copies that do not all read their whole size; gives
+/// the lanes that read anything. The others may have any source address.
+static uint32_t checkPartial(Context context, uint32_t siteIndex, uint32_t mask,
+                             Lanes64 from, Lanes32 sourceBytes) {
+  BlockRunner &block = *context->block;
+  const Site &site = block.site(siteIndex);
+  uint32_t reading = 0;
+  for (uint32_t rest = mask; rest; rest &= rest - 1) {
+    unsigned lane = unsigned(__builtin_ctz(rest));
+    if (sourceBytes[lane] > site.size)
+      block.fault(*context, siteIndex, lane,
+                  "a copy of " + std::to_string(sourceBytes[lane]) +
+                      " bytes into " + std::to_string(site.size));
+    if (sourceBytes[lane] == 0)
+      continue;
+    reading |= uint32_t(1) << lane;
+    block.checkAccess(*context, siteIndex, uint32_t(1) << lane, from,
+                      sourceBytes[lane], site.size, ptx::Space::Global);
+  }
+  return reading;
+}
+
 void asyncCopy(Context context, uint32_t siteIndex, uint32_t mask, Lanes64 to,
                Lanes64 from, Lanes32 sourceBytes) {
   if (!mask)
     return;
   BlockRunner &block = *context->block;
   const Site &site = block.site(siteIndex);
-  // Lanes that read nothing may have any source address.
-  uint32_t reading = 0;
-  for (uint32_t rest = mask; rest; rest &= rest - 1) {
-    unsigned lane = unsigned(__builtin_ctz(rest));
-    reading |= uint32_t(sourceBytes[lane] != 0) << lane;
-    if (sourceBytes[lane] > site.size)
-      block.fault(*context, siteIndex, lane,
-                  "a copy of " + std::to_string(sourceBytes[lane]) +
-                      " bytes into " + std::to_string(site.size));
-  }
   uint64_t base = block.checkAccess(*context, siteIndex, mask, to, site.size,
                                     site.size, ptx::Space::Shared);
-  bool isPartial = false;
-  for (uint32_t rest = reading; rest; rest &= rest - 1)
-    isPartial |= sourceBytes[__builtin_ctz(rest)] != site.size;
-  if (!isPartial) {
-    if (reading)
-      block.checkAccess(*context, siteIndex, reading, from, site.size,
-                        site.size, ptx::Space::Global);
-  } else {
-    for (uint32_t rest = reading; rest; rest &= rest - 1) {
-      unsigned lane = unsigned(__builtin_ctz(rest));
-      block.checkAccess(*context, siteIndex, rest & -rest, from,
-                        sourceBytes[lane], site.size, ptx::Space::Global);
-    }
-  }
+  uint32_t difference = 0, reading = mask;
+  for (unsigned lane = 0; lane < warpSize; ++lane)
+    difference |= sourceBytes[lane] ^ site.size;
+  if (difference)
+    reading = checkPartial(context, siteIndex, mask, from, sourceBytes);
+  else
+    block.checkAccess(*context, siteIndex, mask, from, site.size, site.size,
+                      ptx::Space::Global);
   if (Checker *checker = block.checker()) {
     checker->access(*context, siteIndex, mask, to, site.size,
                     AccessKind::AsyncCopy, ptx::Space::Shared);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "exec/BlockRunner.h"
+#include "exec/Clones.h"
 
 #include <algorithm>
 #include <cstring>
@@ -376,6 +377,18 @@ void BlockRunner::checkLane(const WarpContext &context, uint32_t siteIndex,
             describeMiss(address, bytes));
 }
 
+/// True when an address of any lane, also of those that take no part, is not in
+/// [begin, begin + last] or not aligned.
+TSP_CLONES static bool mayFault(const uint64_t *addresses, uint64_t begin,
+                                uint64_t last, uint64_t alignment) {
+  uint64_t bad = 0;
+  for (unsigned lane = 0; lane < warpSize; ++lane) {
+    uint64_t offset = addresses[lane] - begin;
+    bad |= uint64_t(offset > last) | (addresses[lane] & (alignment - 1));
+  }
+  return bad != 0;
+}
+
 uint64_t BlockRunner::checkAccess(const WarpContext &context,
                                   uint32_t siteIndex, uint32_t mask,
                                   const uint64_t *addresses, unsigned bytes,
@@ -390,14 +403,18 @@ uint64_t BlockRunner::checkAccess(const WarpContext &context,
     last =
         range.end - range.begin >= bytes ? range.end - range.begin - bytes : 0;
   }
+  uint64_t base = isShared ? reinterpret_cast<uint64_t>(shared) : 0;
+  // Nothing is known yet, or the range is less than one access.
+  uint64_t size = isShared ? totalShared : ranges[siteIndex].end - begin;
+  bool isKnown = size >= bytes;
+  if (isKnown && !mayFault(addresses, begin, last, alignment))
+    return base;
   uint32_t outside = 0, misaligned = 0;
   for (unsigned lane = 0; lane < warpSize; ++lane) {
     outside |= uint32_t(addresses[lane] - begin > last) << lane;
     misaligned |= uint32_t((addresses[lane] & (alignment - 1)) != 0) << lane;
   }
-  if (isShared && totalShared < bytes)
-    outside = ~uint32_t(0);
-  if (!isShared && begin == 0)
+  if (!isKnown)
     outside = ~uint32_t(0);
   if (misaligned & mask) {
     unsigned lane = unsigned(__builtin_ctz(misaligned & mask));
@@ -415,7 +432,7 @@ uint64_t BlockRunner::checkAccess(const WarpContext &context,
                 std::to_string(totalShared) + " bytes");
     checkLane(context, siteIndex, lane, addresses[lane], bytes, space);
   }
-  return isShared ? reinterpret_cast<uint64_t>(shared) : 0;
+  return base;
 }
 
 } // namespace tsp::emulation

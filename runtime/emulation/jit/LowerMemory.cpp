@@ -13,7 +13,7 @@ namespace tsp::emulation {
 
 /// Of 64 bits: an offset in shared memory, else an address of the host.
 Value *Lowering::address(const Operand &operand, ptx::Space space) {
-  if (operand.form != Operand::Form::Address)
+  if (operand.form != Operand::Form::Address || operand.elements.size() != 1)
     fail("'" + current->spelling() + "' needs an address in brackets");
   const Operand &base = operand.elements[0];
   Value *value;

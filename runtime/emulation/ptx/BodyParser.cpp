@@ -223,6 +223,9 @@ private:
       int64_t offset = int64_t(lexer.next().bits);
       address.offset += negative ? -offset : offset;
     }
+    // Textures and tensors have coordinates beside the address.
+    while (lexer.accept(","))
+      address.elements.push_back(parseOperand());
     lexer.expect("]");
     return address;
   }
