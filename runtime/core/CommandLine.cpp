@@ -85,10 +85,9 @@ static CommandLine parseCommandLine(int argc, char **argv) {
       line.emulation = value;
       continue;
     }
-    static const char *const known[] = {"--entry",   "--args",   "--out",
-                                        "--stats",   "--trace",  "--threads",
-                                        "--repeat",  "--link",   "--watchdog",
-                                        "--device"};
+    static const char *const known[] = {
+        "--entry",   "--args",   "--out",  "--stats",    "--trace",
+        "--threads", "--repeat", "--link", "--watchdog", "--device"};
     bool isKnown = false;
     for (const char *name : known)
       isKnown |= flag == name;
@@ -126,8 +125,10 @@ static CommandLine parseCommandLine(int argc, char **argv) {
 static const char *usageText =
     "usage: %s --args=FILE [--args=FILE ..] [--out=FILE] [options]\n"
     "\n"
-    "Runs a compiled model; its ranks are threads of this process. A model for\n"
-    "CUDA gives each rank a device; ranks share devices where there are fewer.\n"
+    "Runs a compiled model; its ranks are threads of this process. A model "
+    "for\n"
+    "CUDA gives each rank a device; ranks share devices where there are "
+    "fewer.\n"
     "Started by mpirun, srun or torchrun, the processes share the ranks.\n"
     "\n"
     "  --args=FILE       .safetensors, .npz or .npy with arguments, by name;\n"
@@ -142,10 +143,12 @@ static const char *usageText =
     "  --link=GB/s,us    simulate links of this bandwidth and latency\n"
     "  --watchdog=S      give up on a rank that does nothing for S seconds\n"
     "                    (default 60; 0: never)\n"
-    "  --device=N,M,..   CUDA: the devices of the ranks in turn (default: all)\n"
+    "  --device=N,M,..   CUDA: the devices of the ranks in turn (default: "
+    "all)\n"
     "  --graphs          CUDA: record the entry as a graph, run that; needs a\n"
     "                    device for each rank and more than one --repeat\n"
-    "  --emulate[=DIR]   CUDA: run on the CPU, on the emulation in DIR; no GPU\n"
+    "  --emulate[=DIR]   CUDA: run on the CPU, on the emulation in DIR; no "
+    "GPU\n"
     "                    and no driver are needed\n"
     "  --describe        show entries, arguments and results\n"
     "  --help            this text\n"
@@ -174,9 +177,9 @@ static std::string placementText(const ModelDesc &model,
       if (split.unit != 1)
         out += format(" (unit %lld)", (long long)split.unit);
     }
-  return out.empty() ? "whole on each rank"
-                     : out + "; local " +
-                           typeText(value.dtype, value.localShape);
+  return out.empty()
+             ? "whole on each rank"
+             : out + "; local " + typeText(value.dtype, value.localShape);
 }
 
 static std::string describe(const ModelDesc &model) {
@@ -218,8 +221,8 @@ static void checkTextWritable(const std::string &path) {
 }
 
 static void runModel(const CommandLine &line, Context &context) {
-  int entry = context.findEntry(line.entry.empty() ? nullptr
-                                                   : line.entry.c_str());
+  int entry =
+      context.findEntry(line.entry.empty() ? nullptr : line.entry.c_str());
   bool isFirst = context.running().isFirst();
   if (isFirst) {
     if (!line.out.empty())
@@ -248,8 +251,8 @@ static void runModel(const CommandLine &line, Context &context) {
   }
   if (!line.out.empty())
     context.writeResults(entry, line.out);
-  auto write = [&](const std::string &path, std::string (Context::*text)()
-                                                const) {
+  auto write = [&](const std::string &path,
+                   std::string (Context::*text)() const) {
     if (path.empty())
       return;
     std::string content = (context.*text)();
@@ -276,9 +279,15 @@ int tsp_main_model(const tsp_model *model, int argc, char **argv) {
       fputs(describe(ModelDesc::parse(*model)).c_str(), stdout);
       return 0;
     }
+    bool wantsDevice =
+        line.emulate || line.options.graphs || !line.devices.empty();
+    if (wantsDevice && !ModelDesc::parse(*model).onDevice())
+      throw UsageError("--emulate, --device and --graphs are for models that "
+                       "are compiled for cuda; this one runs on the host");
     if (line.emulate)
       useEmulation(line.emulation);
-    line.options.devices = line.devices.empty() ? nullptr : line.devices.c_str();
+    line.options.devices =
+        line.devices.empty() ? nullptr : line.devices.c_str();
     line.options.launched = 1;
     context = std::make_unique<Context>(*model, line.options);
     runModel(line, *context);

@@ -21,6 +21,8 @@ static int64_t availableCores() {
 }
 
 static int chooseThreads(const ModelDesc &model, const tsp_options &options) {
+  if (model.onDevice()) // only launches and waits
+    return 1;
   if (options.threads > 0)
     return std::min(options.threads, 1024);
   return int(std::max<int64_t>(1, availableCores() / model.numRanks()));

@@ -73,9 +73,10 @@ def test_mpirun_results_stats_and_trace(x_file, tmp_path):
     assert sum(event["name"] == "all_gather" for event in trace) == 12
 
 
-def test_a_compiled_block_gives_the_same_bits(exported, executable, tmp_path):
+@pytest.mark.parametrize("strategy", ["tsp", "tp"])
+def test_a_compiled_block_gives_the_same_bits(exported, executable, tmp_path, strategy):
     program = exported("llama_block")
-    block = executable(program, "t=4", "tsp")
+    block = executable(program, "t=4", strategy)
     expected = harness.run(program, block, "--threads=1")
     run = mpirun(4, [block, f"--args={program.parameters}", f"--args={program.inputs}", f"--out={tmp_path}/out.safetensors",
                      f"--stats={tmp_path}/stats.json", "--threads=1"])
@@ -194,6 +195,18 @@ def test_a_missing_wait_shows_under_some_order(x_file, tmp_path):
         return np.load(out)["head"]
     assert any(not np.array_equal(head(seed, "unwaited"), X[:3]) for seed in range(1, 20))
     assert all(np.array_equal(head(seed, ""), X[:3]) for seed in range(1, 6))
+
+
+@pytest.mark.parametrize("model, flags, code, message", [
+    (CUDA_MODEL, ["--emulate=/nowhere"], 1, "--emulate: there is no emulation (libcuda.so.1) in /nowhere"),
+    (CUDA_MODEL, ["--emulate", "--device=0,99"], 1, "--device=0,99: '99' is no device; this machine has numbers 0 to"),
+    (CUDA_MODEL, ["--emulate", "--device=0", "--graphs"], 1, "--graphs needs a device for each rank: 4 ranks share 1 devices"),
+    (MODEL, ["--emulate"], 2, "are for models that are compiled for cuda; this one runs on the host"),
+])
+def test_wrong_flags_are_explained(x_file, model, flags, code, message):
+    run = subprocess.run([model, f"--args={x_file}", *flags], capture_output=True, text=True, timeout=60)
+    assert run.returncode == code
+    assert message in run.stderr
 
 
 def test_without_a_driver_the_model_says_what_is_missing(x_file):

@@ -161,6 +161,22 @@ TEST(Device, WhatIsWrongIsNamed) {
   }
 }
 
+TEST(Device, AFaultOfAKernelEndsTheContext) {
+  RankProgram program = makeProgram(Where::OneDevice, 2);
+  Buffers<float> small(program, PerRank<float>(2, std::vector<float>(32)));
+  std::string error = program.run([&](tsp_rank *rank, void **, void **) {
+    // 32 elements from the 24th on are too many.
+    float *own = small[rank->index];
+    void *buffers[] = {own, own, own + 24};
+    if (rank->index == 1)
+      tsp_device_launch(rank, 0, &affineOf32, 3, buffers);
+  });
+  EXPECT_TRUE(contains(error, "rank 1: device 0 (")) << error;
+  EXPECT_TRUE(contains(error, "stopped up to kernel affine: CUDA_ERROR_"))
+      << error;
+  EXPECT_TRUE(program.session().lost());
+}
+
 TEST(Device, HostModelsHaveNone) {
   RankProgram program(lineMesh(1));
   std::string error = program.run([&](tsp_rank *rank, void **, void **) {
