@@ -43,8 +43,9 @@ def GpuLowerGemmKernels : Pass<"tsp-gpu-lower-gemm-kernels", "mlir::ModuleOp"> {
       // sums through shared memory to %y
     ```
   }];
-  let options = [Option<"architecture", "architecture", "std::string", "\"sm_80\"",
-                        "the GPU that tiles are chosen for">];
+  let options = [ListOption<"architectures", "architectures", "std::string",
+                            "the GPUs that run the kernels (default: sm_80); tiles "
+                            "are chosen for the first and fit all">];
   let dependentDialects = ["mlir::LLVM::LLVMDialect", "mlir::NVVM::NVVMDialect",
                            "mlir::vector::VectorDialect", "mlir::scf::SCFDialect",
                            "mlir::memref::MemRefDialect", "mlir::arith::ArithDialect",

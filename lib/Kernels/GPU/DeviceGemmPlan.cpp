@@ -168,10 +168,9 @@ static void planVectorUnit(DeviceGemmPlan &plan, const GemmSpec &spec,
   int64_t side = 0;
   double least = 0;
   for (int64_t next = 32; next * bytes <= 512; next *= 2) {
-    // A warp is 2 x 16 threads, each with a square of next / 16.
-    double tile = next * next, warp = 18.0 * next / 16;
-    StepCost step{2 * tile, rate, bytes * warp * plan.threads / 32,
-                  double(2 * next * bytes)};
+    // A lane reads what it multiplies, also where others read the same.
+    double tile = next * next, read = plan.threads * 2.0 * next / 16;
+    StepCost step{2 * tile, rate, read * bytes, double(2 * next * bytes)};
     double time = estimate(spec, next, next, outer, step, target);
     if (side == 0 || time < least) {
       side = next;

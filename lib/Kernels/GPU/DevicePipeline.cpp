@@ -16,7 +16,8 @@ using namespace mlir;
 void tsp::buildDeviceKernelPipeline(OpPassManager &manager,
                                     const DeviceKernelOptions &options) {
   GpuLowerGemmKernelsOptions gemm;
-  gemm.architecture = options.architectures.front();
+  gemm.architectures.assign(options.architectures.begin(),
+                            options.architectures.end());
   manager.addPass(createGpuLowerGemmKernels(gemm));
   GpuLowerSdpaKernelsOptions sdpa;
   sdpa.architecture = options.architectures.front();

@@ -72,12 +72,9 @@ public:
   using GpuLowerGemmKernelsBase::GpuLowerGemmKernelsBase;
 
   void runOnOperation() override {
-    const TargetDescription *target = findTargetDescription(architecture);
-    if (!target) {
-      getOperation().emitError("architecture: expected one of ")
-          << listTargetNames() << ", found '" << architecture << "'";
+    std::optional<TargetDescription> target = findTarget();
+    if (!target)
       return signalPassFailure();
-    }
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (!isTensorKernel(function))
         continue;
@@ -91,6 +88,27 @@ public:
   }
 
 private:
+  /// The first architecture, with no more shared memory than all have.
+  std::optional<TargetDescription> findTarget() {
+    std::vector<std::string> names(architectures.begin(), architectures.end());
+    if (names.empty())
+      names.push_back("sm_80");
+    std::optional<TargetDescription> result;
+    for (const std::string &name : names) {
+      const TargetDescription *target = findTargetDescription(name);
+      if (!target) {
+        getOperation().emitError("architectures: expected some of ")
+            << listTargetNames() << ", found '" << name << "'";
+        return std::nullopt;
+      }
+      if (!result)
+        result = *target;
+      result->sharedPerBlock =
+          std::min(result->sharedPerBlock, target->sharedPerBlock);
+    }
+    return result;
+  }
+
   static int64_t widestResult(func::FuncOp function) {
     int64_t bytes = 1;
     for (Type type : function.getResultTypes()) {

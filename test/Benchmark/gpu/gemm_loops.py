@@ -1,0 +1,37 @@
+# Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes the table of docs/Benchmarks-GPU-loops.md: the steady loops of tensor-core products beside cuBLAS, without a GPU.
+
+    python test/Benchmark/gpu/gemm_loops.py
+
+Needs ptxas and nvdisasm.
+"""
+import pathlib
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "Python"))
+
+import device_code  # noqa: E402
+import device_runner  # noqa: E402
+from test_gpu_gemm import CUBLAS, LONG, PASSES, long_products  # noqa: E402
+
+
+def main():
+    with tempfile.TemporaryDirectory() as directory:
+        ptx, _ = device_runner.compile_ptx(long_products(), directory, PASSES)
+    used = device_code.resources(ptx, "sm_80")
+    loops = {arch: device_code.product_loops(device_code.disassemble(ptx, arch)) for arch in ("sm_80", "sm_90")}
+    print("| tile | layout | registers | HMMA | LDSM | LDGSTS | all | cuBLAS: registers | LDSM | LDGSTS | all | ratio | all on sm_90 |")
+    print("|" + "---|" * 13)
+    for name in LONG:
+        for layout, (registers, _, *theirs) in CUBLAS[name].items():
+            kernel = f"k_{name}_{layout}"
+            [loop], [newer] = loops["sm_80"][kernel], loops["sm_90"][kernel]
+            row = [name, layout, used[kernel].registers, loop["HMMA"], loop["LDSM"], loop["LDGSTS"], loop.total(), registers, *theirs,
+                   f"{loop.total() / theirs[-1]:.2f}", newer.total()]
+            print("|", " | ".join(map(str, row)), "|")
+
+
+if __name__ == "__main__":
+    main()
