@@ -20,7 +20,8 @@ namespace tsp {
 /// Writes an entry in destination form, following a plan.
 class BufferEmitter {
 public:
-  BufferEmitter(mlir::func::FuncOp entry, MeshAttr mesh, mlir::SymbolTable &symbols);
+  BufferEmitter(mlir::func::FuncOp entry, MeshAttr mesh,
+                mlir::SymbolTable &symbols);
 
   /// Makes the new function in front of the entry, which stays as it is.
   mlir::FailureOr<mlir::func::FuncOp> emit();
@@ -30,7 +31,8 @@ public:
 
 private:
   mlir::LogicalResult emitBlock(mlir::Block &block);
-  mlir::LogicalResult emitOps(mlir::Block::iterator begin, mlir::Block::iterator end);
+  mlir::LogicalResult emitOps(mlir::Block::iterator begin,
+                              mlir::Block::iterator end);
   mlir::LogicalResult emitOp(mlir::Operation *op);
   void emitLaunch(LaunchOp launch);
   mlir::LogicalResult emitWhile(mlir::Operation *loop);
@@ -47,11 +49,15 @@ private:
                                mlir::ValueRange parts);
   llvm::SmallVector<mlir::Value> emitFirstFetches(FoldLoopOp fold);
   mlir::Value getOwnPart(FoldLoopOp fold, unsigned part);
-  mlir::Value emitSend(FoldLoopOp fold, unsigned part, mlir::Value memref, mlir::Value slot);
+  mlir::Value emitSend(FoldLoopOp fold, unsigned part, mlir::Value memref,
+                       mlir::Value slot);
   mlir::Value emitFetch(FoldLoopOp fold, unsigned part, mlir::Value step);
   mlir::Value getSlot(FoldLoopOp fold, unsigned part, mlir::Value slot);
+  mlir::Value getSlotOfStep(FoldLoopOp fold, mlir::Value step);
   llvm::SmallVector<mlir::Value> emitFetches(FoldLoopOp fold, mlir::Value step);
-  llvm::SmallVector<mlir::Value> emitNextFetches(FoldLoopOp next, mlir::Value step, int64_t steps,
+  llvm::SmallVector<mlir::Value> emitNextFetches(FoldLoopOp next,
+                                                 mlir::Value step,
+                                                 int64_t steps,
                                                  mlir::ValueRange carried);
   unsigned countFirstFetches(FoldLoopOp fold) const;
   llvm::SmallVector<mlir::Value>

@@ -60,8 +60,11 @@ unsigned BufferPlan::addBuffer(Place place, unsigned number, int64_t bytes) {
 static std::string getLabel(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op)
-    return "value carried by " +
-           value.getParentBlock()->getParentOp()->getName().getStringRef().str();
+    return "value carried by " + value.getParentBlock()
+                                     ->getParentOp()
+                                     ->getName()
+                                     .getStringRef()
+                                     .str();
   if (auto launch = dyn_cast<LaunchOp>(op))
     return "result of @" + launch.getKernel().str();
   if (auto wait = dyn_cast<WaitOp>(op))
@@ -79,7 +82,8 @@ void BufferPlan::makeBuffers() {
     auto arg = dyn_cast<BlockArgument>(root);
     Operation *parent = arg ? arg.getOwner()->getParentOp() : nullptr;
     if (auto fold = dyn_cast_or_null<FoldLoopOp>(parent))
-      if (arg.getArgNumber() >= 1 && arg.getArgNumber() <= fold.getParts().size())
+      if (arg.getArgNumber() >= 1 &&
+          arg.getArgNumber() <= fold.getParts().size())
         continue; // lives in the slots
     bool isEntryArg = parent == entry.getOperation();
     bool isConstant = root.getDefiningOp<stablehlo::ConstantOp>() != nullptr;
@@ -93,8 +97,9 @@ void BufferPlan::makeBuffers() {
     Buffer &buffer = buffers[number];
     buffer.twofold = twofold;
     buffer.values.push_back(root);
-    buffer.writable = !isConstant &&
-                      (!isEntryArg || getAliasedResult(entry, arg.getArgNumber()) >= 0);
+    buffer.writable =
+        !isConstant &&
+        (!isEntryArg || getAliasedResult(entry, arg.getArgNumber()) >= 0);
     if (!isEntryArg)
       buffer.label = getLabel(root);
     bufferOf[root] = number;
@@ -108,6 +113,45 @@ void BufferPlan::makeBuffers() {
   }
 }
 
+/// Whether `next` streams on where `fold` ends: steps of another size of the
+/// same weights.
+static bool continues(FoldLoopOp next, FoldLoopOp fold) {
+  if (next.getSchedule() != Schedule::Broadcast ||
+      fold.getSchedule() != Schedule::Broadcast ||
+      !llvm::equal(next.getParts(), fold.getParts()))
+    return false;
+  for (size_t p = 0; p < fold.getParts().size(); ++p)
+    if (next.getPartDims()[p] != fold.getPartDims()[p] ||
+        next.getPartStarts()[p] !=
+            fold.getPartStarts()[p] +
+                int64_t(fold.getSteps()) * fold.getPartSizes()[p] ||
+        next.getPartSizes()[p] > fold.getPartSizes()[p])
+      return false;
+  return true;
+}
+
+/// A fold that streams on where the one before it ends goes on in its slots, as
+/// if the steps of both were those of one loop: they hold no more parts in
+/// flight. In step i nothing after i + prefetch is fetched, so that one slot
+/// more is enough.
+bool BufferPlan::shareSlots(FoldLoopOp fold, FoldPlan &plan) {
+  FoldPlan &before = folds[plan.before];
+  int64_t steps = plan.before.getSteps();
+  if (!continues(fold, plan.before) || before.firstSlot != 0)
+    return false;
+  before.slotCount = plan.slotCount =
+      std::max(before.slotCount, plan.slotCount);
+  plan.firstSlot = steps % plan.slotCount;
+  plan.slots = before.slots;
+  plan.slotBytes = before.slotBytes;
+  for (auto [slot, bytes] : llvm::zip(plan.slots, plan.slotBytes)) {
+    buffers[slot].memory.bytes = plan.slotCount * bytes;
+    buffers[slot].memory.life.include(
+        {liveness.getEnter(fold), liveness.getExit(fold)});
+  }
+  return true;
+}
+
 void BufferPlan::planFolds() {
   entry.walk<WalkOrder::PreOrder>([&](FoldLoopOp fold) {
     FoldPlan plan;
@@ -115,12 +159,14 @@ void BufferPlan::planFolds() {
     SmallVector<int64_t> partBytes;
     bool oneBlock = true, fixed = true;
     for (auto [p, part] : llvm::enumerate(fold.getParts())) {
-      auto type = cast<RankedTensorType>(fold.getBody().getArgument(1 + p).getType());
+      auto type =
+          cast<RankedTensorType>(fold.getBody().getArgument(1 + p).getType());
       int64_t dim = fold.getPartDims()[p];
       partBytes.push_back(getBytes(type));
       for (int64_t size : type.getShape().take_front(dim))
         oneBlock &= size == 1;
-      oneBlock &= partBytes.back() % bufferAlign == 0 && fold.getPartStarts()[p] == 0 &&
+      oneBlock &= partBytes.back() % bufferAlign == 0 &&
+                  fold.getPartStarts()[p] == 0 &&
                   fold.getPartSizes()[p] * steps == fold.getPartTotals()[p];
       const Buffer *source = getBuffer(part);
       fixed &= source && source->place != Place::Arena && !source->writable;
@@ -144,13 +190,21 @@ void BufferPlan::planFolds() {
     int64_t begin = liveness.getEnter(fold);
     if (fixed && plan.prefetch > 0 && plan.slotCount > 0 &&
         !isa<FoldLoopOp>(fold->getParentOp())) {
-      for (Operation *op = fold->getPrevNode(); op && !plan.before; op = op->getPrevNode())
+      for (Operation *op = fold->getPrevNode(); op && !plan.before;
+           op = op->getPrevNode())
         plan.before = dyn_cast<FoldLoopOp>(op);
       plan.atBlockStart = !plan.before;
-      begin = plan.before ? liveness.getEnter(plan.before) : liveness.getBegin(fold->getBlock());
+      begin = plan.before ? liveness.getEnter(plan.before)
+                          : liveness.getBegin(fold->getBlock());
     }
-    for (int64_t bytes : partBytes) {
-      unsigned slot = addBuffer(Place::Arena, 0, plan.slotCount * alignBuffer(bytes));
+    for (int64_t bytes : partBytes)
+      plan.slotBytes.push_back(alignBuffer(bytes));
+    if (plan.before && shareSlots(fold, plan)) {
+      folds[fold] = std::move(plan);
+      return;
+    }
+    for (int64_t bytes : plan.slotBytes) {
+      unsigned slot = addBuffer(Place::Arena, 0, plan.slotCount * bytes);
       buffers[slot].memory.life = {begin, liveness.getExit(fold)};
       buffers[slot].label = "slots of a fold's part";
       plan.slots.push_back(slot);
@@ -178,8 +232,8 @@ bool BufferPlan::mergeBuffers(unsigned a, unsigned b) {
     return true;
   if (buffers[a].place == Place::Arena)
     std::swap(a, b); // a stays
-  if (buffers[b].place != Place::Arena || !buffers[a].writable || !buffers[b].writable ||
-      buffers[a].twofold || buffers[b].twofold ||
+  if (buffers[b].place != Place::Arena || !buffers[a].writable ||
+      !buffers[b].writable || buffers[a].twofold || buffers[b].twofold ||
       buffers[a].memory.bytes != buffers[b].memory.bytes)
     return false;
   for (Value x : buffers[a].values)
@@ -198,8 +252,10 @@ bool BufferPlan::mergeBuffers(unsigned a, unsigned b) {
 }
 
 bool BufferPlan::merge(Value a, Value b) {
-  auto x = bufferOf.find(liveness.getRoot(a)), y = bufferOf.find(liveness.getRoot(b));
-  return x != bufferOf.end() && y != bufferOf.end() && mergeBuffers(x->second, y->second);
+  auto x = bufferOf.find(liveness.getRoot(a)),
+       y = bufferOf.find(liveness.getRoot(b));
+  return x != bufferOf.end() && y != bufferOf.end() &&
+         mergeBuffers(x->second, y->second);
 }
 
 /// The values of one loop variable share a buffer for the whole loop.
@@ -250,9 +306,11 @@ void BufferPlan::mergeAll() {
       return;
     Value tied = liveness.getTied(wait.getResult());
     if (!tied || !merge(tied, wait.getResult()))
-      liveness.extend(liveness.getRoot(reduce.getInput()), liveness.getEnter(wait));
+      liveness.extend(liveness.getRoot(reduce.getInput()),
+                      liveness.getEnter(wait));
   });
-  // Launches that update a part of their operand: a copy saved is a whole buffer.
+  // Launches that update a part of their operand: a copy saved is a whole
+  // buffer.
   SmallVector<LaunchOp> others;
   entry.walk([&](LaunchOp launch) {
     Operation *kernel = lookupKernel(launch);
@@ -266,7 +324,8 @@ void BufferPlan::mergeAll() {
   });
   for (auto [variable, value] : wishes)
     merge(variable, value);
-  for (auto [k, value] : llvm::enumerate(entry.getBody().front().getTerminator()->getOperands())) {
+  for (auto [k, value] : llvm::enumerate(
+           entry.getBody().front().getTerminator()->getOperands())) {
     auto it = bufferOf.find(liveness.getRoot(value));
     if (it != bufferOf.end())
       mergeBuffers(resultBuffers[k], it->second);
@@ -285,7 +344,8 @@ void BufferPlan::mergeAll() {
 // Copies that remain
 //===----------------------------------------------------------------------===//
 
-void BufferPlan::addCopies(Operation *site, ArrayRef<std::pair<Value, unsigned>> moves) {
+void BufferPlan::addCopies(Operation *site,
+                           ArrayRef<std::pair<Value, unsigned>> moves) {
   SmallVector<PlannedCopy> list;
   auto sourceOf = [&](Value value) {
     auto it = bufferOf.find(value);
@@ -300,7 +360,8 @@ void BufferPlan::addCopies(Operation *site, ArrayRef<std::pair<Value, unsigned>>
     copy.to = to;
     list.push_back(copy);
   }
-  // Copies of one site happen at once: what a sibling overwrites is saved first.
+  // Copies of one site happen at once: what a sibling overwrites is saved
+  // first.
   for (PlannedCopy &copy : list) {
     if (llvm::none_of(list, [&](const PlannedCopy &other) {
           return sourceOf(copy.from) == (int64_t)other.to;
@@ -327,14 +388,15 @@ void BufferPlan::planCopies() {
     if (auto loop = dyn_cast<stablehlo::WhileOp>(op)) {
       Block &body = loop.getBody().front();
       for (unsigned i = 0; i < loop->getNumResults(); ++i)
-        addVariable(body.getArgument(i), loop.getOperand()[i], body.getTerminator()->getOperand(i));
+        addVariable(body.getArgument(i), loop.getOperand()[i],
+                    body.getTerminator()->getOperand(i));
       addCopies(op, in);
       addCopies(body.getTerminator(), back);
     } else if (auto loop = dyn_cast<FoldLoopOp>(op)) {
       Block &body = loop.getBody().front();
       for (unsigned i = 0; i < loop->getNumResults(); ++i)
-        addVariable(body.getArgument(1 + loop.getParts().size() + i), loop.getInits()[i],
-                    body.getTerminator()->getOperand(i));
+        addVariable(body.getArgument(1 + loop.getParts().size() + i),
+                    loop.getInits()[i], body.getTerminator()->getOperand(i));
       addCopies(op, in);
       addCopies(body.getTerminator(), back);
     } else if (isa<stablehlo::CaseOp>(op)) {
@@ -342,7 +404,8 @@ void BufferPlan::planCopies() {
         Operation *end = branch.front().getTerminator();
         Moves moves;
         for (OpResult result : op->getResults())
-          moves.push_back({end->getOperand(result.getResultNumber()), bufferOf.lookup(result)});
+          moves.push_back({end->getOperand(result.getResultNumber()),
+                           bufferOf.lookup(result)});
         addCopies(end, moves);
       }
     } else if (isa<func::ReturnOp>(op)) {
@@ -363,7 +426,8 @@ void BufferPlan::layOut() {
   for (auto [number, buffer] : llvm::enumerate(buffers)) {
     for (Value value : buffer.values)
       buffer.memory.life.include(liveness.getLife(value));
-    if (buffer.place != Place::Arena || buffer.memory.life.end < 0 || !buffer.memory.bytes)
+    if (buffer.place != Place::Arena || buffer.memory.life.end < 0 ||
+        !buffer.memory.bytes)
       continue;
     numbers.push_back(number);
     arena.push_back(buffer.memory);
@@ -377,7 +441,8 @@ void BufferPlan::layOut() {
 SmallVector<const Buffer *> BufferPlan::getBuffersAtPeak() const {
   SmallVector<const Buffer *> list;
   for (const Buffer &buffer : buffers)
-    if (buffer.place == Place::Arena && buffer.memory.life.end >= 0 && buffer.memory.bytes &&
+    if (buffer.place == Place::Arena && buffer.memory.life.end >= 0 &&
+        buffer.memory.bytes &&
         buffer.memory.life.meets({peak.point, peak.point}))
       list.push_back(&buffer);
   llvm::stable_sort(list, [](const Buffer *a, const Buffer *b) {

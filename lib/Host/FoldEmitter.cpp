@@ -7,8 +7,8 @@
 //
 // broadcast (n = prefetch, G = steps): slot of step i is i mod (n + 1).
 //
-//   fetch 0 .. n-1                     in the last step of the fold before, at the
-//   for i in 0 .. G:                   block's start, or here
+//   fetch 0 .. n-1                     in the last step of the fold before, at
+//   the for i in 0 .. G:                   block's start, or here
 //     wait for fetch i
 //     body of part i, and in it, behind its last collective (links deliver in
 //       order, and the body waits for its own), else before it:
@@ -20,8 +20,8 @@
 //
 // ring: step i works on part (r - i) mod D; step 0 in place, then on two slots.
 //
-//   send the own part to r + 1         where the first fetches of the others start
-//   for i in 0 .. D:
+//   send the own part to r + 1         where the first fetches of the others
+//   start for i in 0 .. D:
 //     if 0 < i and i + 1 < D: send the part to r + 1, receive the next one
 //     body
 //     if i + 1 < D: wait
@@ -51,23 +51,39 @@ unsigned BufferEmitter::countFirstFetches(FoldLoopOp fold) const {
 /// The buffer of slot number `slot` (an index).
 Value BufferEmitter::getSlot(FoldLoopOp fold, unsigned part, Value slot) {
   RankedTensorType type = partType(fold, part);
-  const Buffer &buffer = plan.getBuffer(plan.getFold(fold).slots[part]);
-  Value bytes = arith::MulIOp::create(builder, loc, slot, index(alignBuffer(getBytes(type))));
-  Value offset = arith::AddIOp::create(builder, loc, bytes, index(buffer.memory.offset));
+  const FoldPlan &foldPlan = plan.getFold(fold);
+  const Buffer &buffer = plan.getBuffer(foldPlan.slots[part]);
+  Value bytes = arith::MulIOp::create(builder, loc, slot,
+                                      index(foldPlan.slotBytes[part]));
+  Value offset =
+      arith::AddIOp::create(builder, loc, bytes, index(buffer.memory.offset));
   return getView(offset, type);
+}
+
+/// Number of the slot that streamed parts of step number `step` have (an
+/// index).
+Value BufferEmitter::getSlotOfStep(FoldLoopOp fold, Value step) {
+  const FoldPlan &foldPlan = plan.getFold(fold);
+  if (foldPlan.firstSlot)
+    step = arith::AddIOp::create(builder, loc, step, index(foldPlan.firstSlot));
+  else if (foldPlan.slotCount >= int64_t(fold.getSteps()))
+    return step;
+  return arith::RemUIOp::create(builder, loc, step, index(foldPlan.slotCount));
 }
 
 /// Starts the fetch of `part` for step number `step` (an index).
 Value BufferEmitter::emitFetch(FoldLoopOp fold, unsigned part, Value step) {
-  Value slots = index(plan.getFold(fold).slotCount);
-  Value target = getSlot(fold, part, arith::RemUIOp::create(builder, loc, step, slots));
-  Value moved = arith::MulIOp::create(builder, loc, step, index(fold.getPartSizes()[part]));
-  Value start = arith::AddIOp::create(builder, loc, moved, index(fold.getPartStarts()[part]));
-  Value offset = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), start);
-  return BufferBroadcastOp::create(builder, loc, builder.getI64Type(),
-                                   getMemref(fold.getParts()[part]), offset, target,
-                                   fold.getAxis(), fold.getPartDims()[part],
-                                   fold.getPartTotals()[part], /*unit=*/1);
+  Value target = getSlot(fold, part, getSlotOfStep(fold, step));
+  Value moved = arith::MulIOp::create(builder, loc, step,
+                                      index(fold.getPartSizes()[part]));
+  Value start = arith::AddIOp::create(builder, loc, moved,
+                                      index(fold.getPartStarts()[part]));
+  Value offset =
+      arith::IndexCastOp::create(builder, loc, builder.getI64Type(), start);
+  return BufferBroadcastOp::create(
+      builder, loc, builder.getI64Type(), getMemref(fold.getParts()[part]),
+      offset, target, fold.getAxis(), fold.getPartDims()[part],
+      fold.getPartTotals()[part], /*unit=*/1);
 }
 
 /// This rank's shard, which is the part of step 0 of a ring.
@@ -76,12 +92,15 @@ Value BufferEmitter::getOwnPart(FoldLoopOp fold, unsigned part) {
 }
 
 /// Passes `memref` on to the next rank and receives into slot number `slot`.
-Value BufferEmitter::emitSend(FoldLoopOp fold, unsigned part, Value memref, Value slot) {
+Value BufferEmitter::emitSend(FoldLoopOp fold, unsigned part, Value memref,
+                              Value slot) {
   return BufferSendRecvOp::create(builder, loc, builder.getI64Type(), memref,
-                                  getSlot(fold, part, slot), fold.getAxis(), /*shift=*/1);
+                                  getSlot(fold, part, slot), fold.getAxis(),
+                                  /*shift=*/1);
 }
 
-/// Starts what the first step finds under way; events step by step, part by part.
+/// Starts what the first step finds under way; events step by step, part by
+/// part.
 SmallVector<Value> BufferEmitter::emitFirstFetches(FoldLoopOp fold) {
   const FoldPlan &foldPlan = plan.getFold(fold);
   SmallVector<Value> started;
@@ -97,11 +116,12 @@ SmallVector<Value> BufferEmitter::emitFirstFetches(FoldLoopOp fold) {
       SmallVector<int64_t> shape(shard.getShape());
       shape[dim] = total;
       const Buffer &buffer = plan.getBuffer(foldPlan.slots[p]);
-      Value target = getView(index(buffer.memory.offset),
-                             RankedTensorType::get(shape, shard.getElementType()));
+      Value target =
+          getView(index(buffer.memory.offset),
+                  RankedTensorType::get(shape, shard.getElementType()));
       started.push_back(BufferAllGatherOp::create(
-          builder, loc, builder.getI64Type(), getMemref(fold.getParts()[p]), target,
-          fold.getAxis(), dim, total, /*unit=*/1, Layout::Contiguous));
+          builder, loc, builder.getI64Type(), getMemref(fold.getParts()[p]),
+          target, fold.getAxis(), dim, total, /*unit=*/1, Layout::Contiguous));
     }
     return started;
   }
@@ -119,7 +139,8 @@ SmallVector<Value> BufferEmitter::emitFetches(FoldLoopOp fold, Value step) {
 }
 
 LogicalResult BufferEmitter::emitFold(FoldLoopOp fold) {
-  if (!fetched.count(fold) && countFirstFetches(fold) > 0 && plan.getFold(fold).slotCount > 0)
+  if (!fetched.count(fold) && countFirstFetches(fold) > 0 &&
+      plan.getFold(fold).slotCount > 0)
     fetched[fold] = emitFirstFetches(fold);
   emitCopies(fold);
   if (fold.getSchedule() == Schedule::Ring)
@@ -128,7 +149,8 @@ LogicalResult BufferEmitter::emitFold(FoldLoopOp fold) {
 }
 
 /// The body on part `number` (an i64); `parts` are its memrefs.
-LogicalResult BufferEmitter::emitBody(FoldLoopOp fold, Value number, ValueRange parts) {
+LogicalResult BufferEmitter::emitBody(FoldLoopOp fold, Value number,
+                                      ValueRange parts) {
   Block &block = fold.getBody().front();
   if (!block.getArgument(0).use_empty())
     storeScalar(number, block.getArgument(0));
@@ -141,11 +163,13 @@ LogicalResult BufferEmitter::emitBody(FoldLoopOp fold, Value number, ValueRange 
 
 /// Runs `then` when `condition` holds; its events, else `otherwise` (zeros when
 /// that is empty).
-SmallVector<Value> BufferEmitter::emitIf(Value condition, unsigned count,
-                                         llvm::function_ref<SmallVector<Value>()> then,
-                                         ValueRange otherwise) {
+SmallVector<Value>
+BufferEmitter::emitIf(Value condition, unsigned count,
+                      llvm::function_ref<SmallVector<Value>()> then,
+                      ValueRange otherwise) {
   SmallVector<Type> types(count, builder.getI64Type());
-  auto branch = scf::IfOp::create(builder, loc, types, condition, /*withElseRegion=*/count > 0);
+  auto branch = scf::IfOp::create(builder, loc, types, condition,
+                                  /*withElseRegion=*/count > 0);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(branch.thenBlock());
   SmallVector<Value> events = then();
@@ -160,23 +184,25 @@ SmallVector<Value> BufferEmitter::emitIf(Value condition, unsigned count,
   return SmallVector<Value>(branch.getResults());
 }
 
-/// In the last steps of a loop of `steps`: the first fetches of the next fold, one
-/// step's fetches a step, as if its steps went on here. `carried` are their events
-/// so far; returns them after this step.
-SmallVector<Value> BufferEmitter::emitNextFetches(FoldLoopOp next, Value step, int64_t steps,
+/// In the last steps of a loop of `steps`: the first fetches of the next fold,
+/// one step's fetches a step, as if its steps went on here. `carried` are their
+/// events so far; returns them after this step.
+SmallVector<Value> BufferEmitter::emitNextFetches(FoldLoopOp next, Value step,
+                                                  int64_t steps,
                                                   ValueRange carried) {
   const FoldPlan &nextPlan = plan.getFold(next);
   bool once = nextPlan.whole || next.getSchedule() == Schedule::Ring;
   int64_t groups = once ? 1 : nextPlan.prefetch, size = carried.size() / groups;
   SmallVector<Value> events;
   for (int64_t group = 0; group < groups; ++group) {
-    Value now = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, step,
-                                      index(std::max<int64_t>(0, steps - groups + group)));
+    Value now = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::eq, step,
+        index(std::max<int64_t>(0, steps - groups + group)));
     auto start = [&] {
       return once ? emitFirstFetches(next) : emitFetches(next, index(group));
     };
-    llvm::append_range(events, emitIf(now, size, start,
-                                      carried.slice(group * size, size)));
+    llvm::append_range(
+        events, emitIf(now, size, start, carried.slice(group * size, size)));
   }
   return events;
 }
@@ -186,8 +212,8 @@ static Operation *findLastCollective(FoldLoopOp fold) {
   Operation *last = nullptr;
   Block &body = fold.getBody().front();
   fold.getBody().walk([&](Operation *op) {
-    if (isa<AllGatherOp, ReduceScatterOp, AllReduceOp, AllToAllOp, BroadcastOp, SendRecvOp,
-            FoldLoopOp>(op))
+    if (isa<AllGatherOp, ReduceScatterOp, AllReduceOp, AllToAllOp, BroadcastOp,
+            SendRecvOp, FoldLoopOp>(op))
       last = body.findAncestorOpInBlock(*op);
   });
   return last;
@@ -208,7 +234,8 @@ LogicalResult BufferEmitter::emitStreamed(FoldLoopOp fold) {
   unsigned inFlight = inits.size();
   // The events of the next fold's first fetches leave through the last step.
   inits.append(nextCount, nextCount ? i64(0) : Value());
-  auto loop = scf::ForOp::create(builder, loc, index(0), index(steps), index(1), inits);
+  auto loop =
+      scf::ForOp::create(builder, loc, index(0), index(steps), index(1), inits);
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
@@ -218,14 +245,15 @@ LogicalResult BufferEmitter::emitStreamed(FoldLoopOp fold) {
     auto fetchLater = [&] {
       if (!foldPlan.whole && ahead < steps) {
         Value later = arith::AddIOp::create(builder, loc, step, index(ahead));
-        Value more = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, later,
-                                           index(steps));
-        llvm::append_range(events, emitIf(more, parts,
-                                          [&] { return emitFetches(fold, later); }));
+        Value more = arith::CmpIOp::create(
+            builder, loc, arith::CmpIPredicate::ult, later, index(steps));
+        llvm::append_range(events, emitIf(more, parts, [&] {
+                             return emitFetches(fold, later);
+                           }));
       }
       if (next)
-        nextEvents = emitNextFetches(next, step, steps,
-                                     loop.getRegionIterArgs().take_back(nextCount));
+        nextEvents = emitNextFetches(
+            next, step, steps, loop.getRegionIterArgs().take_back(nextCount));
     };
     Operation *lastCollective = ahead > 0 ? findLastCollective(fold) : nullptr;
     if (lastCollective)
@@ -236,12 +264,11 @@ LogicalResult BufferEmitter::emitStreamed(FoldLoopOp fold) {
       for (Value event : ArrayRef(events).take_front(parts))
         BufferWaitOp::create(builder, loc, event);
     SmallVector<Value> memrefs;
-    Value slot = step;
-    if (!foldPlan.whole && foldPlan.slotCount < steps)
-      slot = arith::RemUIOp::create(builder, loc, step, index(foldPlan.slotCount));
+    Value slot = getSlotOfStep(fold, step);
     for (unsigned p = 0; p < parts; ++p)
       memrefs.push_back(getSlot(fold, p, slot));
-    Value number = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), step);
+    Value number =
+        arith::IndexCastOp::create(builder, loc, builder.getI64Type(), step);
     if (failed(emitBody(fold, number, memrefs)))
       return failure();
     if (!foldPlan.whole) {
@@ -266,7 +293,8 @@ LogicalResult BufferEmitter::emitRing(FoldLoopOp fold) {
   unsigned nextCount = next ? countFirstFetches(next) : 0;
   SmallVector<Value> inits(nextCount, nextCount ? i64(0) : Value());
   Value rank = BufferAxisIndexOp::create(builder, loc, fold.getAxisAttr());
-  auto loop = scf::ForOp::create(builder, loc, index(0), index(steps), index(1), inits);
+  auto loop =
+      scf::ForOp::create(builder, loc, index(0), index(steps), index(1), inits);
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
@@ -276,19 +304,24 @@ LogicalResult BufferEmitter::emitRing(FoldLoopOp fold) {
       Value own = getOwnPart(fold, p);
       if (foldPlan.slotCount > 0) {
         // Slot of step i is (i - 1) mod slots; step 0 never uses it.
-        Value before = arith::AddIOp::create(builder, loc, step, index(foldPlan.slotCount - 1));
-        Value number = arith::RemUIOp::create(builder, loc, before, index(foldPlan.slotCount));
-        Value first = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, step, index(0));
-        own = arith::SelectOp::create(builder, loc, first, own, getSlot(fold, p, number));
+        Value before = arith::AddIOp::create(builder, loc, step,
+                                             index(foldPlan.slotCount - 1));
+        Value number = arith::RemUIOp::create(builder, loc, before,
+                                              index(foldPlan.slotCount));
+        Value first = arith::CmpIOp::create(
+            builder, loc, arith::CmpIPredicate::eq, step, index(0));
+        own = arith::SelectOp::create(builder, loc, first, own,
+                                      getSlot(fold, p, number));
       }
       memrefs.push_back(own);
     }
     Value later = arith::AddIOp::create(builder, loc, step, index(1));
-    Value more = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, later,
-                                       index(steps));
+    Value more = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
+                                       later, index(steps));
     auto send = [&] {
       SmallVector<Value> started;
-      Value number = arith::RemUIOp::create(builder, loc, step, index(foldPlan.slotCount));
+      Value number =
+          arith::RemUIOp::create(builder, loc, step, index(foldPlan.slotCount));
       for (unsigned p = 0; p < parts; ++p)
         started.push_back(emitSend(fold, p, memrefs[p], number));
       return started;
@@ -296,10 +329,12 @@ LogicalResult BufferEmitter::emitRing(FoldLoopOp fold) {
     SmallVector<Value> started, first = fetched.lookup(fold);
     if (!first.empty()) {
       // The first hop is under way already.
-      Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, step, index(0));
+      Value isFirst = arith::CmpIOp::create(
+          builder, loc, arith::CmpIPredicate::eq, step, index(0));
       Value isInner = arith::AndIOp::create(
           builder, loc, more,
-          arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, step, index(0)));
+          arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, step,
+                                index(0)));
       started = emitIf(isInner, parts, send);
       for (auto [event, early] : llvm::zip(started, first))
         event = arith::SelectOp::create(builder, loc, isFirst, early, event);
@@ -308,9 +343,11 @@ LogicalResult BufferEmitter::emitRing(FoldLoopOp fold) {
     if (next)
       nextEvents = emitNextFetches(next, step, steps, loop.getRegionIterArgs());
     // Part (rank - step) mod steps.
-    Value step64 = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), step);
+    Value step64 =
+        arith::IndexCastOp::create(builder, loc, builder.getI64Type(), step);
     Value shifted = arith::SubIOp::create(
-        builder, loc, arith::AddIOp::create(builder, loc, rank, i64(steps)), step64);
+        builder, loc, arith::AddIOp::create(builder, loc, rank, i64(steps)),
+        step64);
     Value number = arith::RemUIOp::create(builder, loc, shifted, i64(steps));
     if (failed(emitBody(fold, number, memrefs)))
       return failure();

@@ -110,8 +110,7 @@ LogicalResult BufferEmitter::emitPipelined(FoldLoopOp fold) {
       for (Value event : flight.take_front(count))
         BufferWaitOp::create(builder, loc, event);
     }
-    Value slot =
-        arith::RemUIOp::create(builder, loc, step, index(foldPlan.slotCount));
+    Value slot = getSlotOfStep(fold, step);
     for (unsigned p : half.parts)
       slots[block.getArgument(1 + p)] = getSlot(fold, p, slot);
     Value turn = arith::RemUIOp::create(builder, loc, step, index(2));

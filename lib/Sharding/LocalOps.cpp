@@ -27,6 +27,14 @@ Value tsp::multiplyI32(OpBuilder &builder, Location loc, Value a,
                                   constantI32(builder, loc, factor));
 }
 
+Value tsp::partOffset(OpBuilder &builder, Location loc, Value part,
+                      const DimShard &shard, int64_t total) {
+  Value offset = multiplyI32(builder, loc, part, localSize(shard, total));
+  int64_t first = firstOfParts(shard, total);
+  return first ? add(builder, loc, offset, constantI32(builder, loc, first))
+               : offset;
+}
+
 Value tsp::add(OpBuilder &builder, Location loc, Value a, Value b) {
   return stablehlo::AddOp::create(builder, loc, a.getType(), a, b);
 }

@@ -22,6 +22,9 @@ mlir::Value constantI32(mlir::OpBuilder &builder, mlir::Location loc,
 /// a * factor for tensor<i32>.
 mlir::Value multiplyI32(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Value a, int64_t factor);
+/// First element of part number `part` of a fold, of a dim of `total` elements.
+mlir::Value partOffset(mlir::OpBuilder &builder, mlir::Location loc,
+                       mlir::Value part, const DimShard &shard, int64_t total);
 mlir::Value add(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a,
                 mlir::Value b);
 mlir::Value subtract(mlir::OpBuilder &builder, mlir::Location loc,

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Localize.h"
+#include "FoldCombines.h"
 #include "LocalOps.h"
 #include "Reshard.h"
 #include "tsp/Dialect/Sdy/IR/SdyDialect.h"
@@ -74,11 +75,30 @@ const Localizer::Placed *Localizer::lookup(Value value,
   return nullptr;
 }
 
+/// Whether elementwise ops make the value of what is the same all along `dim`
+/// and of indices (a one-hot row): a part of it is made, and never the whole.
+static bool isMadeAlong(Value value, int64_t dim) {
+  Operation *def = value.getDefiningOp();
+  if (!def || Plan::isRematerialized(value))
+    return def;
+  if (auto broadcast = dyn_cast<stablehlo::BroadcastInDimOp>(def)) {
+    auto dims = broadcast.getBroadcastDimensions();
+    auto at = llvm::find(dims, dim);
+    return at == dims.end() ||
+           typeOf(broadcast.getOperand()).getDimSize(at - dims.begin()) == 1;
+  }
+  return stablehlo::isElementwise(def) &&
+         llvm::all_of(def->getOperands(), [&](Value operand) {
+           return typeOf(operand).getRank() == 0 || isMadeAlong(operand, dim);
+         });
+}
+
 Value Localizer::get(Value value, const Placement &want, Scope &scope,
                      Operation *user) {
   std::vector<int64_t> key;
   for (const DimShard &dim : want.dims) {
-    key.insert(key.end(), {dim.chunk, dim.fold, dim.steps});
+    key.insert(key.end(),
+               {dim.chunk, dim.fold, dim.steps, dim.units, dim.tail});
     for (const AxisSplit &split : dim.axes)
       key.insert(key.end(), {split.axis, int64_t(split.layout)});
   }
@@ -119,6 +139,8 @@ Value Localizer::get(Value value, const Placement &want, Scope &scope,
   int d = want.foldedDim();
   if (d < 0)
     return known = get(value, want, *scope.parent, user);
+  if (isMadeAlong(value, d))
+    return known = materialize(value, want, scope, user);
   Placement outside = want;
   bool streamed = placed->placement.dims[d].isOnly(want.dims[d].fold);
   outside.dims[d] = streamed ? placed->placement.dims[d] : DimShard();
@@ -126,11 +148,13 @@ Value Localizer::get(Value value, const Placement &want, Scope &scope,
   if (!whole)
     return nullptr;
   if (streamed)
-    return known = addPart(whole, d, typeOf(value).getDimSize(d), scope);
-  int64_t size = typeOf(value).getDimSize(d) / want.dims[d].steps;
-  return known =
-             sliceAt(scope.builder, loc, whole, d,
-                     multiplyI32(scope.builder, loc, scope.part, size), size);
+    return known = addPart(whole, d, typeOf(value).getDimSize(d), want.dims[d],
+                           scope);
+  int64_t total = typeOf(value).getDimSize(d);
+  return known = sliceAt(
+             scope.builder, loc, whole, d,
+             partOffset(scope.builder, loc, scope.part, want.dims[d], total),
+             localSize(want.dims[d], total));
 }
 
 Value Localizer::materialize(Value value, const Placement &want, Scope &scope,
@@ -159,17 +183,29 @@ Value Localizer::materialize(Value value, const Placement &want, Scope &scope,
 }
 
 Value Localizer::addPart(Value shard, int64_t dim, int64_t total,
-                         Scope &scope) {
+                         const DimShard &folded, Scope &scope) {
   SmallVector<int64_t> shape(typeOf(shard).getShape());
-  int64_t size = total / plan.foldStepCount(scope.fold);
-  shape[dim] = size;
+  shape[dim] = localSize(folded, total);
   scope.parts.push_back(shard);
   scope.partDims.push_back(dim);
-  scope.partSizes.push_back(size);
+  scope.partSizes.push_back(shape[dim]);
+  scope.partStarts.push_back(firstOfParts(folded, total));
   scope.partTotals.push_back(total);
   return scope.builder.getBlock()->addArgument(
       RankedTensorType::get(shape, typeOf(shard).getElementType()),
       shard.getLoc());
+}
+
+OpPlan Localizer::planIn(const Scope &scope, Operation *op) const {
+  OpPlan opPlan = plan.op(op);
+  auto adapt = [&](DimShard &shard) { shard.tail |= shard.fold >= 0; };
+  if (!scope.tail)
+    return opPlan;
+  llvm::for_each(opPlan.assignment, adapt);
+  for (auto *list : {&opPlan.operands, &opPlan.results})
+    for (Placement &placement : *list)
+      llvm::for_each(placement.dims, adapt);
+  return opPlan;
 }
 
 FailureOr<SmallVector<Value>> Localizer::getAll(ValueRange values,
@@ -191,7 +227,7 @@ LogicalResult Localizer::emitOp(Operation *op, Scope &scope) {
     return emitCase(op, scope);
   if (auto ret = dyn_cast<func::ReturnOp>(op))
     return emitReturn(ret, scope);
-  const OpPlan &opPlan = plan.op(op);
+  const OpPlan opPlan = planIn(scope, op);
   FailureOr<SmallVector<Value>> operands =
       getAll(op->getOperands(), opPlan.operands, scope, op);
   if (failed(operands))
@@ -310,24 +346,28 @@ LogicalResult Localizer::emitBlock(Block &block, Scope &scope) {
   return success();
 }
 
-LogicalResult Localizer::emitFold(ArrayRef<Operation *> members, Scope &scope) {
+FailureOr<FoldOp>
+Localizer::emitSteps(ArrayRef<Operation *> members, Scope &scope, bool tail,
+                     SmallVectorImpl<std::pair<Value, Placement>> &defined) {
   int fold = plan.foldOf(members.front());
+  DimShard shard = plan.foldedShard(fold);
+  shard.tail = tail;
+  bool isAll = equalParts(shard) == shard.steps;
   Location loc = members.front()->getLoc();
   MLIRContext *context = loc.getContext();
-  int64_t steps = plan.foldStepCount(fold);
 
   // The body is written first, before the fold's operands are all known.
   Region region;
   Block *body = &region.emplaceBlock();
   Scope inner(&scope, context, body);
   inner.fold = fold;
+  inner.tail = tail;
   inner.part = body->addArgument(scalarI32Type(inner.builder), loc);
   for (Operation *member : members)
     if (failed(emitOp(member, inner)))
       return failure();
 
-  SmallVector<Value> yielded, results;
-  SmallVector<Placement> placements;
+  SmallVector<Value> yielded;
   SmallVector<Attribute> combines;
   SmallVector<Type> types;
   auto isUsedOutside = [&](Value result) {
@@ -344,31 +384,82 @@ LogicalResult Localizer::emitFold(ArrayRef<Operation *> members, Scope &scope) {
         continue;
       const Placed &placed = inner.values[result];
       Placement outside = placed.placement;
+      RankedTensorType type = typeOf(placed.value);
+      Type element = type.getElementType();
       int d = outside.foldedDim();
       if (placed.partial) {
-        combines.push_back(
-            CombineKindAttr::get(context, plan.op(member).rule.combine));
+        CombineKind kind = plan.op(member).rule.combine;
+        combines.push_back(CombineKindAttr::get(context, kind));
+        // Sums of 16 bits are rounded once, when all steps have been summed.
+        if (!isAll && kind == CombineKind::Sum && isa<FloatType>(element) &&
+            element.getIntOrFloatBitWidth() <= 16)
+          type = type.clone(Float32Type::get(context));
       } else {
         outside.dims[d] = DimShard();
         combines.push_back(ConcatAttr::get(context, d));
+        SmallVector<int64_t> shape(type.getShape());
+        shape[d] *= equalParts(shard);
+        type = type.clone(shape);
       }
       yielded.push_back(placed.value);
-      results.push_back(result);
-      placements.push_back(outside);
-      types.push_back(localType(typeOf(result), outside));
+      defined.push_back({result, outside});
+      types.push_back(type);
     }
   YieldOp::create(inner.builder, loc, yielded);
 
-  SmallVector<int64_t> starts(inner.parts.size(), 0);
   OpBuilder &b = scope.builder;
   auto op = FoldOp::create(
-      b, loc, types, inner.parts, mesh.getAxes()[plan.foldAxis(fold)], steps,
-      inner.partDims, inner.partSizes, starts, inner.partTotals,
+      b, loc, types, inner.parts, mesh.getAxes()[shard.fold], equalParts(shard),
+      inner.partDims, inner.partSizes, inner.partStarts, inner.partTotals,
       b.getArrayAttr(combines), ScheduleAttr(), 1);
   op.getBody().takeBody(region);
-  for (auto [result, value, placement] :
-       llvm::zip(results, op.getResults(), placements))
-    scope.values[result] = {value, placement};
+  return op;
+}
+
+FailureOr<SmallVector<Value>> Localizer::mergeSteps(Scope &scope, FoldOp larger,
+                                                    FoldOp smaller) {
+  SmallVector<std::unique_ptr<FoldCombine>> combines;
+  if (failed(makeFoldCombines(smaller, combines)))
+    return failure();
+  OpBuilder &b = scope.builder;
+  Location loc = larger.getLoc();
+  SmallVector<Value> merged;
+  for (auto &combine : combines) {
+    unsigned first = combine->results.front(), count = combine->results.size();
+    ValueRange before = larger.getResults().slice(first, count);
+    ValueRange after = smaller.getResults().slice(first, count);
+    if (auto concat = dyn_cast<ConcatAttr>(larger.getCombines()[first]))
+      merged.push_back(
+          concatenate(b, loc, {before[0], after[0]}, concat.getDim()));
+    else
+      combine->step(b, loc, Value(), after, before, merged);
+  }
+  return merged;
+}
+
+LogicalResult Localizer::emitFold(ArrayRef<Operation *> members, Scope &scope) {
+  SmallVector<std::pair<Value, Placement>> defined, same;
+  FailureOr<FoldOp> fold = emitSteps(members, scope, /*tail=*/false, defined);
+  if (failed(fold))
+    return failure();
+  SmallVector<Value> values((*fold).getResults());
+  const DimShard &shard = plan.foldedShard(plan.foldOf(members.front()));
+  if (equalParts(shard) != shard.steps) {
+    FailureOr<FoldOp> rest = emitSteps(members, scope, /*tail=*/true, same);
+    if (failed(rest))
+      return failure();
+    auto merged = mergeSteps(scope, *fold, *rest);
+    if (failed(merged))
+      return failure();
+    values = *merged;
+  }
+  for (auto [result, value] : llvm::zip(defined, values)) {
+    RankedTensorType type = localType(typeOf(result.first), result.second);
+    if (value.getType() != type)
+      value = stablehlo::ConvertOp::create(scope.builder, value.getLoc(), type,
+                                           value);
+    scope.values[result.first] = {value, result.second};
+  }
   return success();
 }
 

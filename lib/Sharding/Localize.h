@@ -46,11 +46,13 @@ private:
     llvm::DenseMap<mlir::Value, Placed> values;
     /// Values already moved to another placement.
     std::map<std::pair<const void *, std::vector<int64_t>>, mlir::Value> moved;
-    /// In the body of a fold: its number, the fold's operands so far and the
-    /// number of the present part.
+    /// In the body of a fold: its number, whether it runs the smaller parts at
+    /// the end, the fold's operands so far and the number of the present part
+    /// among those that the body runs.
     int fold = -1;
+    bool tail = false;
     llvm::SmallVector<mlir::Value> parts;
-    llvm::SmallVector<int64_t> partDims, partSizes, partTotals;
+    llvm::SmallVector<int64_t> partDims, partSizes, partStarts, partTotals;
     mlir::Value part;
   };
 
@@ -58,6 +60,16 @@ private:
   mlir::LogicalResult emitOp(mlir::Operation *op, Scope &scope);
   mlir::LogicalResult emitFold(llvm::ArrayRef<mlir::Operation *> members,
                                Scope &scope);
+  /// Writes the steps of one size; `defined` becomes what users outside see of
+  /// each result: the value of the program and its placement.
+  mlir::FailureOr<FoldOp>
+  emitSteps(llvm::ArrayRef<mlir::Operation *> members, Scope &scope, bool tail,
+            llvm::SmallVectorImpl<std::pair<mlir::Value, Placement>> &defined);
+  /// The results of a fold whose steps of two sizes are two ops.
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>>
+  mergeSteps(Scope &scope, FoldOp larger, FoldOp smaller);
+  /// What the plan says of the op, on parts of the size that the scope runs.
+  OpPlan planIn(const Scope &scope, mlir::Operation *op) const;
   mlir::LogicalResult emitWhile(mlir::Operation *op, Scope &scope);
   mlir::LogicalResult emitCase(mlir::Operation *op, Scope &scope);
   mlir::LogicalResult emitRegion(mlir::Region &from, mlir::Region &to,
@@ -79,7 +91,7 @@ private:
   /// The operand of a fold that streams dim `dim` of `shard`: the block
   /// argument of its part.
   mlir::Value addPart(mlir::Value shard, int64_t dim, int64_t total,
-                      Scope &scope);
+                      const DimShard &folded, Scope &scope);
   const Placed *lookup(mlir::Value value, const Scope &scope) const;
   /// Makes `local` the value in the scope, its padding poisoned if asked for.
   void define(mlir::Value value, mlir::Value local, const Placement &placement,

@@ -44,7 +44,26 @@ DimShard tsp::prefixOf(const DimShard &shard, size_t count, MeshAttr mesh) {
 int64_t tsp::localSize(const DimShard &shard, int64_t total) {
   if (shard.isSharded())
     return shard.chunk;
-  return shard.fold >= 0 ? total / shard.steps : total;
+  if (shard.fold < 0)
+    return total;
+  int64_t units = shard.tail ? shard.units / shard.steps
+                             : llvm::divideCeil(shard.units, shard.steps);
+  return total / shard.units * units;
+}
+
+int64_t tsp::equalParts(const DimShard &shard) {
+  int64_t larger = shard.units % shard.steps;
+  if (shard.tail)
+    return shard.steps - larger;
+  return larger ? larger : shard.steps;
+}
+
+int64_t tsp::firstOfParts(const DimShard &shard, int64_t total) {
+  if (!shard.tail)
+    return 0;
+  DimShard larger = shard;
+  larger.tail = false;
+  return equalParts(larger) * localSize(larger, total);
 }
 
 size_t tsp::commonLevels(const DimShard &a, const DimShard &b, MeshAttr mesh) {
@@ -83,6 +102,8 @@ PlacementAttr tsp::toAttr(const Placement &placement, RankedTensorType global,
                        ? 1
                        : dim.pieceSize();
     StringAttr fold = dim.fold >= 0 ? mesh.getAxes()[dim.fold] : nullptr;
+    if (fold && dim.units % dim.steps != 0)
+      unit = size / dim.units;
     dims.push_back(DimAttr::get(context, axes, unit, layouts, fold, dim.steps));
   }
   return PlacementAttr::get(context, dims, {}, CombineKind::Sum);
@@ -120,10 +141,14 @@ tsp::fromAttr(PlacementAttr attr, RankedTensorType global, MeshAttr mesh,
         return failure();
       shard.fold = *axis;
       shard.steps = dim.getSteps();
-      if (global.getDimSize(i) % shard.steps != 0)
+      int64_t size = global.getDimSize(i), unit = dim.getUnit();
+      bool isEven = size % (shard.steps * unit) == 0;
+      shard.units = isEven ? shard.steps : size / unit;
+      if (size % unit != 0 || shard.units < shard.steps)
         return emitError() << "dim " << i << " of " << global
                            << " is folded in " << shard.steps
-                           << " steps, which do not divide its size";
+                           << " steps of whole units of " << unit
+                           << " elements, which it does not have";
     }
   }
   return placement;

@@ -243,12 +243,14 @@ LogicalResult PlanReader::readOp(Operation *op) {
   if (folded) {
     const DimShard &first =
         folds.try_emplace(plan->fold, *folded).first->second;
-    if (first.fold != folded->fold || first.steps != folded->steps)
+    if (first.fold != folded->fold || first.steps != folded->steps ||
+        first.units != folded->units)
       return op->emitOpError("expected fold ")
              << plan->fold << " to be one of " << first.steps
-             << " steps over axis " << mesh.getAxes()[first.fold]
-             << " as in the ops before, found " << folded->steps
-             << " steps over " << mesh.getAxes()[folded->fold];
+             << " steps over axis " << mesh.getAxes()[first.fold] << " of "
+             << first.units << " units as in the ops before, found "
+             << folded->steps << " steps over " << mesh.getAxes()[folded->fold]
+             << " of " << folded->units << " units";
   }
   ops[op] = std::move(plan);
   return success();

@@ -324,8 +324,8 @@ static bool isExpressible(const ShardingRule &rule,
 void Planner::chooseFold(Operation *op, int axis, OpPlan &plan) {
   const ShardingRule &rule = plan.rule;
   int factor = -1;
-  int64_t steps = 0;
-  auto fits = [&](int f, int64_t count) {
+  DimShard shard;
+  auto fits = [&](int f, const DimShard &folding) {
     Assignment folded = plan.assignment;
     if (f >= 0)
       folded[f].fold = axis;
@@ -333,7 +333,7 @@ void Planner::chooseFold(Operation *op, int axis, OpPlan &plan) {
       for (const auto &dims : list)
         if (!isExpressible(rule, dims, folded))
           return false;
-    return f >= 0 && rule.factors[f].size % count == 0 &&
+    return f >= 0 && rule.factors[f].size % folding.units == 0 &&
            plan.assignment[f].isWhole() &&
            (rule.factors[f].kind == FactorKind::Parallel ||
             rule.factors[f].kind == FactorKind::Reduce) &&
@@ -349,7 +349,7 @@ void Planner::chooseFold(Operation *op, int axis, OpPlan &plan) {
     if (d < 0 || from.dims[d].fold != axis)
       continue;
     int f = rule.majorFactor(dims[d]);
-    if (!fits(f, from.dims[d].steps) || (steps && steps != from.dims[d].steps))
+    if (!fits(f, from.dims[d]) || (factor >= 0 && shard != from.dims[d]))
       continue;
     // A fold cannot wait for its own end.
     int other = foldOf(operand.getDefiningOp());
@@ -359,7 +359,7 @@ void Planner::chooseFold(Operation *op, int axis, OpPlan &plan) {
           contains(folds[other].needs, fold))))
       continue;
     factor = f;
-    steps = from.dims[d].steps;
+    shard = from.dims[d];
     if (fold < 0) {
       fold = other;
     } else if (fold != other) {
@@ -383,10 +383,10 @@ void Planner::chooseFold(Operation *op, int axis, OpPlan &plan) {
           otherUse |= f >= 0 && rule.factors[f].kind == FactorKind::Parallel;
           continue;
         }
-        int64_t count = seeds.foldSteps(operand, d, axis);
-        if (count && fits(f, count)) {
+        DimShard folding = seeds.foldedShard(operand, d, axis);
+        if (folding.fold >= 0 && fits(f, folding)) {
           factor = f;
-          steps = count;
+          shard = folding;
         }
       }
     }
@@ -395,11 +395,10 @@ void Planner::chooseFold(Operation *op, int axis, OpPlan &plan) {
   }
   if (factor < 0)
     return;
-  plan.assignment[factor].fold = axis;
-  plan.assignment[factor].steps = steps;
+  plan.assignment[factor] = shard;
   if (fold < 0) {
     fold = folds.size();
-    folds.push_back({axis, steps, fold, {}});
+    folds.push_back({fold, {}});
   }
   plan.fold = fold;
 }

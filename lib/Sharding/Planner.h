@@ -27,8 +27,6 @@ public:
 
 private:
   struct Fold {
-    int axis;
-    int64_t steps;
     int parent;
     /// Folds that must have ended before this one may begin.
     llvm::SmallDenseSet<int> needs;

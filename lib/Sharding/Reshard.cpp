@@ -84,9 +84,9 @@ Value tsp::reshard(OpBuilder &builder, Location loc, Value value,
     RankedTensorType before = localType(global, step.before),
                      after = localType(global, step.after);
     if (step.kind == ReshardStep::Part) {
-      int64_t size = after.getDimSize(d);
-      value = sliceAt(builder, loc, value, d,
-                      multiplyI32(builder, loc, part, size), size);
+      Value offset =
+          partOffset(builder, loc, part, to.dims[d], global.getDimSize(d));
+      value = sliceAt(builder, loc, value, d, offset, after.getDimSize(d));
       continue;
     }
     AxisSplit split = step.split();

@@ -47,8 +47,9 @@ Pieces LocalContext::piecesOf(Location loc, int f, int64_t scale) {
     return {};
   DimShard shard = assignment[f];
   if (shard.fold >= 0) {
-    int64_t size = rule.factors[f].size / shard.steps * scale;
-    return {size, {multiplyI32(builder, loc, part, size)}};
+    int64_t total = rule.factors[f].size * scale;
+    return {localSize(shard, total),
+            {partOffset(builder, loc, part, shard, total)}};
   }
   shard.chunk *= scale;
   return tsp::piecesOf(builder, loc, shard, mesh);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tsp/Sharding/Strategy.h"
+#include "ArgMax.h"
 #include "tsp/Dialect/StableHLO/IR/StableHLODialect.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -121,7 +122,7 @@ int64_t tsp::stepsOf(int64_t units, int64_t ranks) {
        steps <= std::min(units, 4 * ranks); ++steps)
     if (units % steps == 0)
       return steps;
-  return 1;
+  return std::min(units, ranks);
 }
 
 Seeds::Seeds(func::FuncOp func, MeshAttr mesh, ArrayRef<StrategyItem> items)
@@ -187,11 +188,15 @@ bool Seeds::isFoldable(Value value, int64_t dim, int axis) {
          (role == Role::Head || role == Role::Ffn || role == Role::Vocab);
 }
 
-int64_t Seeds::foldSteps(Value value, int64_t dim, int axis) {
+DimShard Seeds::foldedShard(Value value, int64_t dim, int axis) {
+  DimShard shard;
   if (!isFoldable(value, dim, axis))
-    return 0;
-  return stepsOf(classes.size(classes.majorClass(value, dim)),
-                 mesh.getSizes()[axis]);
+    return shard;
+  int64_t units = classes.size(classes.majorClass(value, dim));
+  shard.fold = axis;
+  shard.steps = stepsOf(units, mesh.getSizes()[axis]);
+  shard.units = units % shard.steps ? units : shard.steps;
+  return shard;
 }
 
 Role Seeds::roleOf(Value value, int64_t dim) {
@@ -235,8 +240,8 @@ void Seeds::findWeights(func::FuncOp func) {
 }
 
 void Seeds::findRoles(func::FuncOp func) {
-  llvm::DenseSet<int> introduced, contracted, hidden, heads, vocab, tokens,
-      batch;
+  llvm::DenseSet<int> introduced, contracted, hidden, heads, vocab, scored,
+      tokens, batch;
   // Of each contraction with a weight: a class it brings in, one it sums away.
   SmallVector<std::pair<int, int>> contractions;
   auto note = [&](llvm::DenseSet<int> &set, Value value, int64_t dim) {
@@ -258,9 +263,12 @@ void Seeds::findRoles(func::FuncOp func) {
         for (int f : factors)
           note(rule.factors[f].kind == FactorKind::Reduce ? vocab : hidden,
                gather.getOperand(), d);
+    } else if (auto lse = dyn_cast<LogSumExpOp>(op)) {
+      note(scored, lse.getInput(), lse.getDim());
     } else if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op)) {
+      bool isArgMax = isArgMaxReducer(reduce.getBody());
       for (int64_t d : reduce.getDimensions())
-        note(hidden, reduce.getInputs()[0], d);
+        note(isArgMax ? scored : hidden, reduce.getInputs()[0], d);
     } else if (auto dot = dyn_cast<stablehlo::DotGeneralOp>(op)) {
       if (isWeight(dot.getLhs()) == isWeight(dot.getRhs()))
         return;
@@ -318,6 +326,10 @@ void Seeds::findRoles(func::FuncOp func) {
     roles.try_emplace(cls, Role::Head);
   for (int cls : vocab)
     roles.try_emplace(cls, Role::Vocab);
+  // What a weight brings in and a loss or an argmax runs along.
+  for (int cls : scored)
+    if (introduced.contains(cls))
+      roles.try_emplace(cls, Role::Vocab);
   for (int cls : introduced) {
     if (hidden.contains(cls))
       continue;

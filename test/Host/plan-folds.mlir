@@ -117,6 +117,40 @@ func.func @two_folds(%w: tensor<4x2xf32>, %v: tensor<4x2xf32>) -> tensor<4xf32> 
   }
   return %s : tensor<4xf32>
 }
+
+// A fold that streams on where another ends goes on in its two slots: the last step
+// of the first fold uses number 0, so that this one begins with number 1.
+// CHECK-LABEL: func.func @steps_of_two_sizes
+// CHECK-SAME: at_peak = [{buffer = "slots of a fold's part", bytes = 128 : i64}, {buffer = "value carried
+// CHECK: scf.for
+// CHECK: scf.if
+// CHECK: tsp.buffer.broadcast %arg0
+// CHECK: scf.if
+// CHECK: tsp.buffer.broadcast %arg0
+// CHECK: tsp.buffer.launch @fma
+// CHECK: scf.for %[[I:[a-z0-9]+]] =
+// CHECK: %[[ONE:.*]] = arith.constant 1 : index
+// CHECK: arith.addi %[[I]], %[[ONE]]
+// CHECK: tsp.buffer.launch @fma1
+func.func private @fma1(tensor<4xf32>, tensor<4x1xf32>) -> tensor<4xf32> attributes {tsp.kernel, tsp.tied = array<i64: 0>}
+func.func @steps_of_two_sizes(%w: tensor<4x3xf32>) -> tensor<4xf32> {
+  %0 = tsp.launch @zero() : () -> tensor<4xf32>
+  %r = tsp.fold_loop(%w : tensor<4x3xf32>) iter(%0 : tensor<4xf32>) attributes {axis = "t", steps = 3 : i64,
+      part_dims = array<i64: 1>, part_sizes = array<i64: 2>, part_starts = array<i64: 0>,
+      part_totals = array<i64: 8>, schedule = #tsp.schedule<broadcast>} -> tensor<4xf32> {
+  ^bb0(%g: tensor<i32>, %p: tensor<4x2xf32>, %acc: tensor<4xf32>):
+    %1 = tsp.launch @fma(%acc, %p) : (tensor<4xf32>, tensor<4x2xf32>) -> tensor<4xf32>
+    tsp.yield %1 : tensor<4xf32>
+  }
+  %s = tsp.fold_loop(%w : tensor<4x3xf32>) iter(%r : tensor<4xf32>) attributes {axis = "t", steps = 2 : i64,
+      part_dims = array<i64: 1>, part_sizes = array<i64: 1>, part_starts = array<i64: 6>,
+      part_totals = array<i64: 8>, schedule = #tsp.schedule<broadcast>} -> tensor<4xf32> {
+  ^bb0(%g: tensor<i32>, %p: tensor<4x1xf32>, %acc: tensor<4xf32>):
+    %1 = tsp.launch @fma1(%acc, %p) : (tensor<4xf32>, tensor<4x1xf32>) -> tensor<4xf32>
+    tsp.yield %1 : tensor<4xf32>
+  }
+  return %s : tensor<4xf32>
+}
 }
 
 // -----

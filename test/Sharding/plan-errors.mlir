@@ -92,7 +92,7 @@ func.func public @fold_without_number(%x: tensor<6x6xf32> {tsp.placement = #rows
 module attributes {tsp.mesh = #tsp.mesh<["t"] sizes [2]>, tsp.planned} {
 func.func public @folds_of_other_steps(%x: tensor<6x6xf32> {tsp.placement = #rows}) -> tensor<6x6xf32> {
   %y = stablehlo.tanh %x {tsp.fold = 0 : i64, tsp.operand_placements = [#parts], tsp.result_placements = [#parts]} : tensor<6x6xf32>
-  // expected-error@+1 {{expected fold 0 to be one of 2 steps over axis "t" as in the ops before, found 3 steps over "t"}}
+  // expected-error@+1 {{expected fold 0 to be one of 2 steps over axis "t" of 2 units as in the ops before, found 3 steps over "t" of 3 units}}
   %z = stablehlo.tanh %x {tsp.fold = 0 : i64, tsp.operand_placements = [#thirds], tsp.result_placements = [#thirds]} : tensor<6x6xf32>
   return {tsp.operand_placements = [#rows]} %y : tensor<6x6xf32>
 }

@@ -14,36 +14,40 @@
 
 namespace tsp {
 
-/// What a buffer is: part of the arena, the buffer of an argument or a result of
-/// the entry, or read-only data.
+/// What a buffer is: part of the arena, the buffer of an argument or a result
+/// of the entry, or read-only data.
 enum class Place { Arena, Argument, Result, Constant };
 
 struct Buffer {
   Place place = Place::Arena;
-  unsigned number = 0;    // of the argument or the result
+  unsigned number = 0; // of the argument or the result
   bool writable = true;
-  bool twofold = false;   // of two steps of a fold loop, one after the other
-  ArenaBuffer memory;     // bytes; life and offset in the arena
-  std::string label;      // for reports
+  bool twofold = false; // of two steps of a fold loop, one after the other
+  ArenaBuffer memory;   // bytes; life and offset in the arena
+  std::string label;    // for reports
   llvm::SmallVector<mlir::Value> values; // roots, in program order
 };
 
-/// A value that must be copied into another buffer, at a loop's begin, at the end
-/// of a region, or at the return.
+/// A value that must be copied into another buffer, at a loop's begin, at the
+/// end of a region, or at the return.
 struct PlannedCopy {
   mlir::Value from;
-  unsigned to = 0;          // buffer
-  int temporary = -1;       // buffer, when `from` is overwritten by a sibling
+  unsigned to = 0;    // buffer
+  int temporary = -1; // buffer, when `from` is overwritten by a sibling
 };
 
 /// Buffers for streamed parts of a fold, and where its first fetches start.
 struct FoldPlan {
-  llvm::SmallVector<unsigned> slots; // a buffer for each part; none under one rank
-  int64_t slotCount = 0;             // slots in each
-  int64_t prefetch = 0;              // steps fetched ahead
-  bool whole = false;                // one all_gather fetches everything
-  FoldLoopOp before;                 // fold whose last step starts the first fetches
-  bool atBlockStart = false;         // else: at the start of the block
+  llvm::SmallVector<unsigned>
+      slots; // a buffer for each part; none under one rank
+  llvm::SmallVector<int64_t>
+      slotBytes;             // from one slot to the next, for each part
+  int64_t slotCount = 0;     // slots in each
+  int64_t firstSlot = 0;     // that of step 0
+  int64_t prefetch = 0;      // steps fetched ahead
+  bool whole = false;        // one all_gather fetches everything
+  FoldLoopOp before;         // fold whose last step starts the first fetches
+  bool atBlockStart = false; // else: at the start of the block
 };
 
 /// The plan of an entry: every root value gets a buffer. Values are merged into
@@ -59,7 +63,9 @@ public:
 
   /// Copies at the begin of a loop or at a terminator.
   llvm::ArrayRef<PlannedCopy> getCopies(mlir::Operation *site) const;
-  const FoldPlan &getFold(FoldLoopOp fold) const { return folds.find(fold)->second; }
+  const FoldPlan &getFold(FoldLoopOp fold) const {
+    return folds.find(fold)->second;
+  }
 
   const HostLiveness &getLiveness() const { return liveness; }
   int64_t getArenaBytes() const { return arenaBytes; }
@@ -72,6 +78,7 @@ private:
   unsigned addBuffer(Place place, unsigned number, int64_t bytes);
   void makeBuffers();
   void planFolds();
+  bool shareSlots(FoldLoopOp fold, FoldPlan &plan);
   void mergeAll();
   bool merge(mlir::Value a, mlir::Value b);
   bool mergeBuffers(unsigned a, unsigned b);
@@ -94,7 +101,8 @@ private:
   ArenaPeak peak;
 };
 
-/// Number of the result that is the new value of entry argument `number`, or -1.
+/// Number of the result that is the new value of entry argument `number`, or
+/// -1.
 int64_t getAliasedResult(mlir::func::FuncOp entry, unsigned number);
 
 /// The mesh of a module; one rank when it has none.

@@ -32,9 +32,13 @@ struct DimShard {
   /// Elements of the dim that a rank holds (its local size) when sharded.
   int64_t chunk = 0;
   /// Mesh axis over which the dim is folded: inside the fold's body a value
-  /// holds one of `steps` equal parts. -1 when it is not.
+  /// holds one of `steps` parts. -1 when it is not.
   int fold = -1;
   int64_t steps = 0;
+  /// The dim is cut into this many units of equal size. The first units % steps
+  /// parts have one unit more than the others, which are the `tail`.
+  int64_t units = 0;
+  bool tail = false;
 
   bool isSharded() const { return !axes.empty(); }
   bool isWhole() const { return axes.empty() && fold < 0; }
@@ -60,7 +64,7 @@ struct DimShard {
   int64_t pieceSize() const { return chunk / pieces(); }
   bool operator==(const DimShard &o) const {
     return axes == o.axes && chunk == o.chunk && fold == o.fold &&
-           steps == o.steps;
+           steps == o.steps && units == o.units && tail == o.tail;
   }
   bool operator!=(const DimShard &o) const { return !(*this == o); }
 };
@@ -74,6 +78,10 @@ DimShard splitOver(llvm::ArrayRef<AxisSplit> axes, int64_t total, MeshAttr mesh,
 DimShard prefixOf(const DimShard &shard, size_t count, MeshAttr mesh);
 /// Elements of a dim of `total` elements that a rank (or a part) holds.
 int64_t localSize(const DimShard &shard, int64_t total);
+/// Parts of a fold that are as large as this one.
+int64_t equalParts(const DimShard &shard);
+/// First element of the first of these, of a dim of `total` elements.
+int64_t firstOfParts(const DimShard &shard, int64_t total);
 /// How many axes two shards have in common, from the major one on.
 size_t commonLevels(const DimShard &a, const DimShard &b, MeshAttr mesh);
 /// `unit` of a collective that splits `total` elements over one axis so that a

@@ -65,9 +65,9 @@ public:
   const OpPlan &op(mlir::Operation *op) const { return *ops.find(op)->second; }
   /// Number of the op's fold; -1 outside of folds.
   int foldOf(mlir::Operation *op) const;
-  int foldAxis(int fold) const { return folds.find(fold)->second.fold; }
-  int64_t foldStepCount(int fold) const {
-    return folds.find(fold)->second.steps;
+  /// How the dims of a fold are folded.
+  const DimShard &foldedShard(int fold) const {
+    return folds.find(fold)->second;
   }
 
   /// Whether a value is made anew wherever it is needed, in the placement that
@@ -82,7 +82,6 @@ public:
 private:
   Placements placements;
   Ops ops;
-  /// How the dims of a fold are folded.
   llvm::DenseMap<int, DimShard> folds;
 };
 

@@ -56,8 +56,8 @@ public:
   DimShard wantedShard(mlir::Value value, int64_t dim);
   /// The value sharded on all the axes that are wanted.
   Placement wantedPlacement(mlir::Value value);
-  /// Steps of a fold of the dim over `axis`; 0 when it is not to be folded.
-  int64_t foldSteps(mlir::Value value, int64_t dim, int axis);
+  /// How the dim is folded over `axis`; whole when it is not to be folded.
+  DimShard foldedShard(mlir::Value value, int64_t dim, int axis);
   /// Whether the value is computed from parameters and constants alone.
   bool isWeight(mlir::Value value) const { return weights.contains(value); }
   Role roleOf(mlir::Value value, int64_t dim);
@@ -81,8 +81,9 @@ private:
 };
 
 /// Steps of a fold of `units` whole units over `ranks`: the least divisor of
-/// units that is not below min(ranks, units), so that all steps are equal; 1
-/// when that is over four times the ranks.
+/// units that is not below min(ranks, units), so that all steps are equal. When
+/// that is over four times the ranks, one step a rank, of which the first ones
+/// have one unit more.
 int64_t stepsOf(int64_t units, int64_t ranks);
 
 } // namespace tsp
