@@ -201,11 +201,22 @@ void ElementEmitter::emitAt(OpBuilder &at, llvm::function_ref<void()> body) {
 Value ElementEmitter::load(Value flat, Type elementType,
                            const LinearIndex &place) {
   if (trial)
-    trial->accesses.push_back(
-        {place, (elementType.getIntOrFloatBitWidth() + 7) / 8});
+    trial->accesses.push_back({place,
+                               (elementType.getIntOrFloatBitWidth() + 7) / 8,
+                               flat, elementType});
+  else if (loader)
+    if (Value value = loader(flat, place))
+      return value;
   Value stored =
       memref::LoadOp::create(builder, loc, flat, materialize(place));
   return fromStorage(builder, loc, stored, elementType);
+}
+
+void ElementEmitter::withLoader(Loader newLoader,
+                                llvm::function_ref<void()> body) {
+  std::swap(loader, newLoader);
+  body();
+  std::swap(loader, newLoader);
 }
 
 void ElementEmitter::store(Value value, Value flat, Type elementType,

@@ -60,6 +60,8 @@ struct Trial {
   struct Access {
     LinearIndex address;
     unsigned bytes;
+    mlir::Value flat;
+    mlir::Type elementType;
   };
   struct Use {
     mlir::Operation *op;
@@ -119,6 +121,11 @@ public:
   /// Loads and stores a computed value in a flat buffer of `elementType`.
   mlir::Value load(mlir::Value flat, mlir::Type elementType,
                    const LinearIndex &place);
+  /// Asks `loader` first for what is loaded while `body` runs; null has it loaded
+  /// as always.
+  using Loader = std::function<mlir::Value(mlir::Value flat,
+                                           const LinearIndex &place)>;
+  void withLoader(Loader loader, llvm::function_ref<void()> body);
   void store(mlir::Value value, mlir::Value flat, mlir::Type elementType,
              const LinearIndex &place);
   /// The results of a body for elements of rank 0; `exact` leaves out the
@@ -215,6 +222,7 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> buffers;
   llvm::DenseMap<mlir::Value, mlir::Value> flatViews;
   llvm::DenseMap<mlir::Value, Producer> producers;
+  Loader loader;
   llvm::DenseMap<mlir::Operation *, std::string> globals;
 };
 

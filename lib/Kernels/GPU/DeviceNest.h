@@ -17,6 +17,9 @@
 // Threads take the same elements in each loop of a row, and what a thread has
 // loaded or computed for the first is still in its registers for the next.
 //
+// What is read across lines of memory, as by a transpose, comes by a tile in
+// shared memory, which is filled along the lines.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TSP_LIB_KERNELS_GPU_DEVICENEST_H
@@ -43,7 +46,17 @@ private:
   int64_t getWidth(const Trial &trial, const LinearIndex &symbol, int64_t size,
                    bool isStored) const;
 
+  bool planTile();
   void emitElements(const LinearIndex &unit);
+  void emitTile(const LinearIndex &unit);
+  void fillTile(const Trial::Access &access, mlir::Value tile,
+                llvm::ArrayRef<LinearIndex> corner);
+  void forTile(unsigned fast, unsigned slow,
+               llvm::ArrayRef<LinearIndex> corner,
+               llvm::function_ref<void(const LinearIndex &,
+                                       const LinearIndex &)>
+                   body);
+  LinearIndex getAddress(const Trial::Access &access) const;
   void emitRow(Team &team, const LinearIndex &unit);
   void emitReduction(Team &team, RowReduction &row, const LinearIndex &unit,
                      mlir::Value isReal);
@@ -55,6 +68,9 @@ private:
   int64_t numThreads;
   /// Elements of a thread, side by side along the last row loop.
   int64_t elementWidth = 1;
+  /// The loop along which some loads are contiguous, and these loads.
+  std::optional<unsigned> tiledLoop;
+  llvm::SmallVector<Trial::Access> tiledAccesses;
   TeamShape shape;
   int64_t innerWidth = 1, reductionWidth = 1;
   int64_t numRows = 1;

@@ -11,6 +11,8 @@ using namespace mlir;
 using namespace tsp;
 
 void DeviceNest::emitUnit(const LinearIndex &unit) {
+  if (tiledLoop)
+    return emitTile(unit);
   if (reductions.empty())
     return emitElements(unit);
   Team team(code, shape);

@@ -105,6 +105,8 @@ bool DeviceNest::isContiguous(unsigned loop) const {
 }
 
 void DeviceNest::planElements() {
+  if (planTile())
+    return;
   if (!rowLoops.empty()) {
     unsigned last = rowLoops.back();
     elementWidth = getWidth(elementTrial, trialIndex[last], loops[last].size(),
