@@ -17,11 +17,10 @@ namespace sh = tsp::stablehlo;
 
 void FusedLowering::lower(ValueRange inputs, ValueRange outputs) {
   emitter.setLoc(kernel.getLoc());
-  for (auto [argument, buffer] :
-       llvm::zip_equal(body.getArguments(), inputs))
+  for (auto [argument, buffer] : llvm::zip_equal(body.getArguments(), inputs))
     emitter.bindBuffer(argument, buffer);
-  for (auto [result, buffer] : llvm::zip_equal(
-           body.front().getTerminator()->getOperands(), outputs))
+  for (auto [result, buffer] :
+       llvm::zip_equal(body.front().getTerminator()->getOperands(), outputs))
     targets.push_back({result, emitter.flatten(buffer)});
 
   takeUpdatesInPlace();
@@ -115,8 +114,11 @@ void FusedLowering::storeFrom(RowReduction &row, ArrayRef<Target> own,
     row.resultBuffers.push_back({});
     for (const Target &target : targets)
       if (target.tensor == result && !stored.contains(result) &&
-          llvm::none_of(own, [&](const Target &t) { return t.tensor == result; }) &&
-          llvm::count_if(targets, [&](const Target &t) { return t.tensor == result; }) == 1) {
+          llvm::none_of(own,
+                        [&](const Target &t) { return t.tensor == result; }) &&
+          llvm::count_if(targets, [&](const Target &t) {
+            return t.tensor == result;
+          }) == 1) {
         row.resultBuffers.back() = target.buffer;
         stored.insert(result);
       }
@@ -188,8 +190,7 @@ void FusedLowering::putInMemory(Operation *op) {
     emitter.bindBuffer(result, buffer);
 }
 
-void FusedLowering::fillOutputs(Operation *op,
-                                MutableArrayRef<Value> outputs) {
+void FusedLowering::fillOutputs(Operation *op, MutableArrayRef<Value> outputs) {
   for (auto [result, output] : llvm::zip_equal(op->getResults(), outputs))
     if (!output) {
       auto type = cast<RankedTensorType>(result.getType());

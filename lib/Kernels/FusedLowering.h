@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Decides which nests and whole ops make up a kernel: side by side where no part
-// reads what another writes, else one after the other. How a nest is spread over
-// a machine, and where temporaries are, is what the targets add.
+// Decides which nests and whole ops make up a kernel: side by side where no
+// part reads what another writes, else one after the other. How a nest is
+// spread over a machine, and where temporaries are, is what the targets add.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +39,8 @@ protected:
   virtual mlir::Value allocate(int64_t count, mlir::Type elementType) = 0;
 
   /// The kernel is these nests, which do not depend on each other.
-  virtual void emitApart(llvm::MutableArrayRef<std::unique_ptr<Nest>> nests) = 0;
+  virtual void
+  emitApart(llvm::MutableArrayRef<std::unique_ptr<Nest>> nests) = 0;
   /// The kernel is this op, whose rows do not depend on each other. `inPlace`
   /// is an operand whose buffer is the first output, or null.
   virtual void emitAlone(mlir::Operation *op,

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Rows are collapsed and split over the grid. In a row come the reductions, each
-// into scalars or a small buffer, then the remaining loops over the results. A
-// softmax over the last dim, say:
+// Rows are collapsed and split over the grid. In a row come the reductions,
+// each into scalars or a small buffer, then the remaining loops over the
+// results. A softmax over the last dim, say:
 //
 //   for row in [begin, end):                      rows
 //     m = max over j of x[row, j]                 a reduction, a scalar

@@ -101,8 +101,8 @@ void Nest::planReduction(const Trial::Use &use) {
   ArrayRef<int64_t> shape = Reduction(use.op).getResultShape();
   for (auto [dim, size] : llvm::zip_equal(dims, shape)) {
     // A part of a dim, or one element of it, would be found in the wrong place.
-    fits &= dim ? *dim < loops.size() && llvm::count(dims, dim) == 1
-                : size == 1;
+    fits &=
+        dim ? *dim < loops.size() && llvm::count(dims, dim) == 1 : size == 1;
   }
   if (fits)
     for (RowReduction &row : reductions)
@@ -119,9 +119,8 @@ void Nest::planReduction(const Trial::Use &use) {
 
   RowReduction row(use.op, dims);
   for (int64_t extent : row.reduction.getExtents())
-    row.trialPosition.push_back(
-        emitter.makeSymbol(emitter.constantIndex(0), 0,
-                           std::max<int64_t>(extent, 1) - 1));
+    row.trialPosition.push_back(emitter.makeSymbol(
+        emitter.constantIndex(0), 0, std::max<int64_t>(extent, 1) - 1));
   row.trialLoops = trialIndex;
   row.trial = emitter.tryOut([&] {
     SmallVector<Value> accumulators = row.reduction.emitInits(emitter);
@@ -167,11 +166,10 @@ void Nest::emitTargets(ArrayRef<ElementIndex> indices, bool store) {
   for (const ElementIndex &index : indices)
     for (const Target &target : targets) {
       auto type = cast<RankedTensorType>(target.tensor.getType());
-      LinearIndex place =
-          isFlat ? index.front()
-          : target.update
-              ? emitUpdatePlace(emitter, target.update, index)
-              : linearize(index, type.getShape());
+      LinearIndex place = isFlat ? index.front()
+                          : target.update
+                              ? emitUpdatePlace(emitter, target.update, index)
+                              : linearize(index, type.getShape());
       emitter.store(*value++, target.buffer, type.getElementType(), place);
     }
 }
@@ -186,8 +184,8 @@ ElementIndex Nest::getReductionIndex(const RowReduction &row) const {
 void Nest::storeResults(const RowReduction &row) {
   ElementIndex index = getReductionIndex(row);
   LinearIndex place = linearize(index, row.reduction.getResultShape());
-  for (auto [result, buffer] : llvm::zip_equal(
-           row.reduction.getOp()->getResults(), row.resultBuffers))
+  for (auto [result, buffer] :
+       llvm::zip_equal(row.reduction.getOp()->getResults(), row.resultBuffers))
     if (buffer)
       emitter.store(emitter.emit(result, index), buffer,
                     getElementTypeOrSelf(result), place);

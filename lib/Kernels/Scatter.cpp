@@ -84,13 +84,13 @@ LinearIndex ScatterCode::emitStart(ArrayRef<LinearIndex> batch,
   Value value = emitter.emit(indices, at);
   OpBuilder &builder = emitter.getBuilder();
   Type index = builder.getIndexType();
-  value = getElementTypeOrSelf(indices).isUnsignedInteger()
-              ? arith::IndexCastUIOp::create(builder, emitter.getLoc(), index,
-                                             value)
-                    .getResult()
-              : arith::IndexCastOp::create(builder, emitter.getLoc(), index,
-                                           value)
-                    .getResult();
+  value =
+      getElementTypeOrSelf(indices).isUnsignedInteger()
+          ? arith::IndexCastUIOp::create(builder, emitter.getLoc(), index,
+                                         value)
+                .getResult()
+          : arith::IndexCastOp::create(builder, emitter.getLoc(), index, value)
+                .getResult();
   // The range is not known before it has been tested.
   int64_t bound = int64_t(1) << 32;
   return emitter.makeSymbol(value, -bound, bound);
@@ -103,10 +103,10 @@ Value ScatterCode::emitIsInside(Value condition, const LinearIndex &index,
   Value test = arith::CmpIOp::create(
       builder, emitter.getLoc(), arith::CmpIPredicate::ult,
       emitter.materialize(index), emitter.constantIndex(size));
-  return condition ? arith::AndIOp::create(builder, emitter.getLoc(),
-                                           condition, test)
-                         .getResult()
-                   : test;
+  return condition
+             ? arith::AndIOp::create(builder, emitter.getLoc(), condition, test)
+                   .getResult()
+             : test;
 }
 
 void ScatterCode::emitWindow(ArrayRef<LinearIndex> batch) {
@@ -115,9 +115,8 @@ void ScatterCode::emitWindow(ArrayRef<LinearIndex> batch) {
        llvm::enumerate(dims.getScatterDimsToOperandDims()))
     start[dim] = emitStart(batch, component);
   int64_t vectorDim = dims.getIndexVectorDim();
-  for (auto [dim, indicesDim] :
-       llvm::zip_equal(dims.getInputBatchingDims(),
-                       dims.getScatterIndicesBatchingDims()))
+  for (auto [dim, indicesDim] : llvm::zip_equal(
+           dims.getInputBatchingDims(), dims.getScatterIndicesBatchingDims()))
     start[dim] = batch[indicesDim > vectorDim ? indicesDim - 1 : indicesDim];
 
   // An update whose window does not lie inside is dropped as a whole.

@@ -60,9 +60,8 @@ ElementIndex SortedRowCode::at(const LinearIndex &i) const {
 SmallVector<Value> SortedRowCode::emitInputs(const LinearIndex &i) {
   Values values{emitter.emit(rows.op->getOperand(0), at(i))};
   if (isa<chlo::TopKOp>(rows.op)) {
-    values.push_back(arith::IndexCastOp::create(builder, loc(),
-                                                getComputeType(rows.types[1]),
-                                                emitter.materialize(i)));
+    values.push_back(arith::IndexCastOp::create(
+        builder, loc(), getComputeType(rows.types[1]), emitter.materialize(i)));
     return values;
   }
   for (Value input : rows.op->getOperands().drop_front())

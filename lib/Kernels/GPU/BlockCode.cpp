@@ -129,9 +129,8 @@ std::pair<LinearIndex, Value> Team::emitRow(const LinearIndex &unit,
     return {row, Value()};
   Location loc = emitter.getLoc();
   Value place = emitter.materialize(row);
-  Value isReal =
-      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, place,
-                            emitter.constantIndex(numRows));
+  Value isReal = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
+                                       place, emitter.constantIndex(numRows));
   Value clamped = arith::MinSIOp::create(builder, loc, place,
                                          emitter.constantIndex(numRows - 1));
   return {emitter.makeSymbol(clamped, 0, numRows - 1), isReal};
@@ -143,19 +142,34 @@ Value Team::isLane(arith::CmpIPredicate predicate, int64_t bound) {
                                emitter.constantIndex(bound));
 }
 
-Team::Values Team::emitLoop(ArrayRef<int64_t> extents, int64_t width,
-                            ValueRange inits, Body body) {
+/// Runs `body` for `width` neighbours along the last loop, of which `place`
+/// says how many come before; `groups` are the loops in units of that.
+static Team::Values emitNeighbours(ElementEmitter &emitter,
+                                   const LinearIndex &place,
+                                   ArrayRef<int64_t> groups, int64_t width,
+                                   ValueRange carried, Team::Body body) {
+  SmallVector<ElementIndex, 0> positions(width,
+                                         emitter.delinearize(place, groups));
+  if (width > 1)
+    for (auto [number, position] : llvm::enumerate(positions))
+      position.back() = position.back() * width + number;
+  return body(positions, carried);
+}
+
+static SmallVector<int64_t> divideLast(ArrayRef<int64_t> extents,
+                                       int64_t width) {
   SmallVector<int64_t> groups(extents);
   if (width > 1)
     groups.back() /= width;
+  return groups;
+}
+
+Team::Values Team::emitLoop(ArrayRef<int64_t> extents, int64_t width,
+                            ValueRange inits, Body body) {
+  SmallVector<int64_t> groups = divideLast(extents, width);
   int64_t count = getProduct(groups);
   auto at = [&](const LinearIndex &place, ValueRange carried) {
-    SmallVector<ElementIndex, 0> positions(width,
-                                        emitter.delinearize(place, groups));
-    if (width > 1)
-      for (auto [number, position] : llvm::enumerate(positions))
-        position.back() = position.back() * width + number;
-    return body(positions, carried);
+    return emitNeighbours(emitter, place, groups, width, carried, body);
   };
 
   int64_t full = count / shape.size, rest = count % shape.size;
@@ -181,27 +195,28 @@ Team::Values Team::emitLoop(ArrayRef<int64_t> extents, int64_t width,
       [&] { return carried; });
 }
 
-Team::Values Team::emitLoopInParts(ArrayRef<int64_t> extents, ValueRange inits,
-                                   Body body) {
-  int64_t count = getProduct(extents);
+Team::Values Team::emitLoopInParts(ArrayRef<int64_t> extents, int64_t width,
+                                   ValueRange inits, Body body) {
+  SmallVector<int64_t> groups = divideLast(extents, width);
+  int64_t count = getProduct(groups);
   int64_t part = llvm::divideCeil(count, shape.size);
-  return emitter.emitLoop(0, part, inits, [&](LinearIndex i,
-                                              ValueRange carried) {
-    LinearIndex place = lane * part + i;
-    if (part * shape.size == count)
-      return body(emitter.delinearize(place, extents), carried);
-    Value isInside = arith::CmpIOp::create(
-        builder, emitter.getLoc(), arith::CmpIPredicate::slt,
-        emitter.materialize(place), emitter.constantIndex(count));
-    return emitter.emitIf(
-        isInside, carried.getTypes(),
-        [&] {
-          LinearIndex own =
-              emitter.makeSymbol(emitter.materialize(place), 0, count - 1);
-          return body(emitter.delinearize(own, extents), carried);
-        },
-        [&] { return llvm::to_vector(carried); });
-  });
+  return emitter.emitLoop(
+      0, part, inits, [&](LinearIndex i, ValueRange carried) {
+        LinearIndex place = lane * part + i;
+        if (part * shape.size == count)
+          return emitNeighbours(emitter, place, groups, width, carried, body);
+        Value isInside = arith::CmpIOp::create(
+            builder, emitter.getLoc(), arith::CmpIPredicate::slt,
+            emitter.materialize(place), emitter.constantIndex(count));
+        return emitter.emitIf(
+            isInside, carried.getTypes(),
+            [&] {
+              LinearIndex own =
+                  emitter.makeSymbol(emitter.materialize(place), 0, count - 1);
+              return emitNeighbours(emitter, own, groups, width, carried, body);
+            },
+            [&] { return llvm::to_vector(carried); });
+      });
 }
 
 Team::Values Team::emitReduction(const Reduction &reduction, int64_t width,
@@ -221,10 +236,11 @@ Team::Values Team::emitReduction(const Reduction &reduction, int64_t width,
   for (auto [init, other] : llvm::zip_equal(inits, neutral))
     init = arith::SelectOp::create(builder, emitter.getLoc(), isFirst, init,
                                    other);
-  return merge(reduction,
-               reduction.isCommutative()
-                   ? emitLoop(reduction.getExtents(), width, inits, step)
-                   : emitLoopInParts(reduction.getExtents(), inits, step));
+  return merge(
+      reduction,
+      reduction.isCommutative()
+          ? emitLoop(reduction.getExtents(), width, inits, step)
+          : emitLoopInParts(reduction.getExtents(), width, inits, step));
 }
 
 /// Values of the lane whose number differs in one bit.
@@ -262,9 +278,9 @@ Team::Values Team::exchange(ValueRange values, int64_t offset) {
         builder, loc, i32, arith::ShRUIOp::create(builder, loc, whole, half)));
     Value joined = arith::OrIOp::create(
         builder, loc, arith::ExtUIOp::create(builder, loc, i64, low),
-        arith::ShLIOp::create(
-            builder, loc, arith::ExtUIOp::create(builder, loc, i64, high),
-            half));
+        arith::ShLIOp::create(builder, loc,
+                              arith::ExtUIOp::create(builder, loc, i64, high),
+                              half));
     if (type.isF64())
       joined = arith::BitcastOp::create(builder, loc, type, joined);
     others.push_back(joined);
@@ -284,9 +300,8 @@ Team::Values Team::merge(const Reduction &reduction, Values values) {
     }
     Value bit = arith::AndIOp::create(builder, loc, emitter.materialize(lane),
                                       emitter.constantIndex(offset));
-    Value isSecond =
-        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, bit,
-                              emitter.constantIndex(0));
+    Value isSecond = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::ne, bit, emitter.constantIndex(0));
     Values first, second;
     for (auto [own, other] : llvm::zip_equal(values, others)) {
       first.push_back(

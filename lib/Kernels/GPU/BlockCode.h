@@ -7,8 +7,8 @@
 //
 // What a fused kernel's code on a GPU has at hand: the place of its thread, the
 // memory of its block and of the launch, and teams. A team is a part of a block
-// that works on one row: its threads share out the elements of a loop, and merge
-// what they have found in an order that is fixed at compile time.
+// that works on one row: its threads share out the elements of a loop, and
+// merge what they have found in an order that is fixed at compile time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -98,8 +98,8 @@ public:
   const LinearIndex &getNumber() const { return number; }
 
   /// The row of this team, of those of a unit, and whether it is one of
-  /// `numRows`; null if it is for sure. Else it does another team's work, as all
-  /// threads are needed at barriers, and has to store nothing.
+  /// `numRows`; null if it is for sure. Else it does another team's work, as
+  /// all threads are needed at barriers, and has to store nothing.
   std::pair<LinearIndex, mlir::Value> emitRow(const LinearIndex &unit,
                                               int64_t numRows);
 
@@ -109,7 +109,7 @@ public:
   Values emitLoop(llvm::ArrayRef<int64_t> extents, int64_t width,
                   mlir::ValueRange inits, Body body);
   /// The same, but each thread has a part of the order to itself.
-  Values emitLoopInParts(llvm::ArrayRef<int64_t> extents,
+  Values emitLoopInParts(llvm::ArrayRef<int64_t> extents, int64_t width,
                          mlir::ValueRange inits, Body body);
   /// The results of a reduction, known to all threads of the team. All threads
   /// of the block have to come here.

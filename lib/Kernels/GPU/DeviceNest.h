@@ -51,11 +51,9 @@ private:
   void emitTile(const LinearIndex &unit);
   void fillTile(const Trial::Access &access, mlir::Value tile,
                 llvm::ArrayRef<LinearIndex> corner);
-  void forTile(unsigned fast, unsigned slow,
-               llvm::ArrayRef<LinearIndex> corner,
-               llvm::function_ref<void(const LinearIndex &,
-                                       const LinearIndex &)>
-                   body);
+  void forTile(
+      unsigned fast, unsigned slow, llvm::ArrayRef<LinearIndex> corner,
+      llvm::function_ref<void(const LinearIndex &, const LinearIndex &)> body);
   LinearIndex getAddress(const Trial::Access &access) const;
   void emitRow(Team &team, const LinearIndex &unit);
   void emitReduction(Team &team, RowReduction &row, const LinearIndex &unit,

@@ -140,19 +140,20 @@ void DeviceNest::emitReduction(Team &team, RowReduction &row,
     }
     return place;
   };
-  team.emitLoop(extents, 1, {}, [&](ArrayRef<ElementIndex> positions,
-                                    ValueRange) {
-    ElementIndex outer = loopIndex;
-    for (auto [loop, i] : llvm::zip_equal(row.ownLoops, positions.front()))
-      loopIndex[loop] = loopIndex[loop] + i;
-    ElementIndex index = getReductionIndex(row);
-    SmallVector<Value> values = reduction.emitLoops(emitter, index, {});
-    for (auto [value, buffer, type] :
-         llvm::zip_equal(values, buffers, reduction.getAccumulatorTypes()))
-      emitter.store(value, buffer.flat, type, buffer.start + placeOf(index));
-    loopIndex = outer;
-    return SmallVector<Value>();
-  });
+  team.emitLoop(
+      extents, 1, {}, [&](ArrayRef<ElementIndex> positions, ValueRange) {
+        ElementIndex outer = loopIndex;
+        for (auto [loop, i] : llvm::zip_equal(row.ownLoops, positions.front()))
+          loopIndex[loop] = loopIndex[loop] + i;
+        ElementIndex index = getReductionIndex(row);
+        SmallVector<Value> values = reduction.emitLoops(emitter, index, {});
+        for (auto [value, buffer, type] :
+             llvm::zip_equal(values, buffers, reduction.getAccumulatorTypes()))
+          emitter.store(value, buffer.flat, type,
+                        buffer.start + placeOf(index));
+        loopIndex = outer;
+        return SmallVector<Value>();
+      });
   code.barrier();
   for (auto [number, result] : llvm::enumerate(op->getResults())) {
     unsigned resultNumber = number;
@@ -167,14 +168,15 @@ void DeviceNest::emitReduction(Team &team, RowReduction &row,
   }
   if (isStored)
     ifReal(isReal, [&] {
-      team.emitLoop(extents, 1, {}, [&](ArrayRef<ElementIndex> positions,
-                                        ValueRange) {
-        ElementIndex outer = loopIndex;
-        for (auto [loop, i] : llvm::zip_equal(row.ownLoops, positions.front()))
-          loopIndex[loop] = loopIndex[loop] + i;
-        storeResults(row);
-        loopIndex = outer;
-        return SmallVector<Value>();
-      });
+      team.emitLoop(extents, 1, {},
+                    [&](ArrayRef<ElementIndex> positions, ValueRange) {
+                      ElementIndex outer = loopIndex;
+                      for (auto [loop, i] :
+                           llvm::zip_equal(row.ownLoops, positions.front()))
+                        loopIndex[loop] = loopIndex[loop] + i;
+                      storeResults(row);
+                      loopIndex = outer;
+                      return SmallVector<Value>();
+                    });
     });
 }

@@ -147,8 +147,7 @@ void DeviceNest::planTeams() {
   } else if (across > along && !hasWindow) {
     // A thread for a row if that makes enough of them.
     shape.isStrided = true;
-    int64_t columns =
-        std::min<int64_t>(llvm::PowerOf2Ceil(numRows), kColumns);
+    int64_t columns = std::min<int64_t>(llvm::PowerOf2Ceil(numRows), kColumns);
     shape.size = std::min(shape.size, numThreads / columns);
     if (numRows >= kBusyThreads)
       shape.size = 1;
@@ -161,18 +160,18 @@ void DeviceNest::planTeams() {
     SmallVector<int64_t *> users;
     if (!innerLoops.empty()) {
       unsigned last = innerLoops.back();
-      innerWidth = getWidth(elementTrial, trialIndex[last],
-                            loops[last].size(), isContiguous(last));
+      innerWidth = getWidth(elementTrial, trialIndex[last], loops[last].size(),
+                            isContiguous(last));
       if (innerWidth > 1)
         width = std::min(width, innerWidth);
     }
     reductionWidth = kGreatestAccess;
     for (RowReduction &row : reductions) {
       ArrayRef<int64_t> extents = row.reduction.getExtents();
-      int64_t own = extents.empty() ? 1
-                                    : getWidth(row.trial,
-                                               row.trialPosition.back(),
-                                               extents.back(), false);
+      int64_t own = extents.empty()
+                        ? 1
+                        : getWidth(row.trial, row.trialPosition.back(),
+                                   extents.back(), false);
       reductionWidth = std::min(reductionWidth, own);
     }
     if (reductionWidth > 1)
@@ -181,7 +180,8 @@ void DeviceNest::planTeams() {
     int64_t even = width;
     while (even > 1 && work % (even * shape.size) != 0)
       even /= 2;
-    if (work % (even * shape.size) == 0 && work / shape.size <= kElementsPerLane)
+    if (work % (even * shape.size) == 0 &&
+        work / shape.size <= kElementsPerLane)
       width = even;
     innerWidth = std::min(innerWidth, width);
     reductionWidth = std::min(reductionWidth, width);

@@ -62,7 +62,8 @@ private:
   Values emitPart(ValueRange sums,
                   llvm::function_ref<void(LinearIndex, ValueRange)> use) {
     return team.emitLoopInParts(
-        scan.size, sums, [&](ArrayRef<ElementIndex> position, ValueRange old) {
+        scan.size, 1, sums,
+        [&](ArrayRef<ElementIndex> position, ValueRange old) {
           LinearIndex i = position.front().front();
           if (scan.isReverse)
             i = LinearIndex(scan.size - 1) - i;
@@ -131,8 +132,7 @@ int64_t tsp::emitDeviceScan(BlockCode &code, const Scan &scan,
     shape.size = std::clamp<int64_t>(
         llvm::PowerOf2Ceil(llvm::divideCeil(scan.size, kElementsPerThread)), 1,
         kGreatestTeam);
-  int64_t grid =
-      llvm::divideCeil(numRows, code.getNumThreads() / shape.size);
+  int64_t grid = llvm::divideCeil(numRows, code.getNumThreads() / shape.size);
   code.forUnits(grid, 0, grid, [&](LinearIndex unit) {
     Team team(code, shape);
     auto [row, isReal] = team.emitRow(unit, numRows);

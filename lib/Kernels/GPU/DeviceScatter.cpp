@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Every element of the result belongs to one thread, which applies the updates
-// to its elements in the order of the scatter indices: no atomics, the same bits
-// each time, and those of the host. Dims that no index moves along are divided
-// over threads to the last element, so that neighbours are in one warp; of the
-// other dims a thread has every n-th element.
+// to its elements in the order of the scatter indices: no atomics, the same
+// bits each time, and those of the host. Dims that no index moves along are
+// divided over threads to the last element, so that neighbours are in one warp;
+// of the other dims a thread has every n-th element.
 //
 //===----------------------------------------------------------------------===//
 
@@ -110,10 +110,10 @@ int64_t tsp::emitDeviceScatter(BlockCode &code, Operation *op,
     LinearIndex owner = unit * numThreads + code.getThread();
     auto work = [&] {
       if (grid * numThreads != numOwners)
-        owner = emitter.makeSymbol(emitter.materialize(owner), 0, numOwners - 1);
+        owner =
+            emitter.makeSymbol(emitter.materialize(owner), 0, numOwners - 1);
       auto [part, column] = emitter.divide(owner, division.numColumns);
-      for (auto [input, output] :
-           llvm::zip_equal(scatter.getInputs(), outputs))
+      for (auto [input, output] : llvm::zip_equal(scatter.getInputs(), outputs))
         if (input != inPlace)
           copyOwn(input, output, part, column);
       ScatterCode updates(emitter, scatter, outputs);

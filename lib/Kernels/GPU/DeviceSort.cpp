@@ -50,8 +50,7 @@ private:
   void forOwn(int64_t count, llvm::function_ref<void(LinearIndex)> body);
   void ifTrue(Value condition, llvm::function_ref<void()> body);
 
-  template <typename Op>
-  Value make(Value a, Value b) {
+  template <typename Op> Value make(Value a, Value b) {
     return Op::create(builder, loc(), a, b);
   }
   Value compare(arith::CmpIPredicate predicate, Value a, Value b) {
@@ -107,8 +106,8 @@ Value NetworkCode::isBefore(const Element &a, const Element &b) {
   Value before = emitIsBefore(a.values, b.values);
   Value after = emitIsBefore(b.values, a.values);
   Value earlier = compare(arith::CmpIPredicate::slt, a.place, b.place);
-  Value no = arith::ConstantOp::create(builder, loc(),
-                                       builder.getBoolAttr(false));
+  Value no =
+      arith::ConstantOp::create(builder, loc(), builder.getBoolAttr(false));
   earlier = arith::SelectOp::create(builder, loc(), after, no, earlier);
   return make<arith::OrIOp>(before, earlier);
 }
@@ -150,18 +149,20 @@ void NetworkCode::emit(Value isReal) {
   emitter.emitLoop(0, numStages, {}, [&](LinearIndex stage, ValueRange) {
     Value run = make<arith::ShLIOp>(one, emitter.materialize(stage));
     Value numSteps = emitter.materialize(stage + 1);
-    emitter.emitLoop(zero, numSteps, 0, numStages - 1, {},
-                     [&](LinearIndex step, ValueRange) {
-      Value number = emitter.materialize(step);
-      Value half = make<arith::ShRUIOp>(run, number);
-      Value ends = make<arith::SubIOp>(make<arith::AddIOp>(half, half), one);
-      Value isFirst = compare(arith::CmpIPredicate::eq, number, zero);
-      Value mask =
-          arith::SelectOp::create(builder, loc(), isFirst, ends, half);
-      emitExchanges(half, mask);
-      code.barrier();
-      return Values();
-    });
+    emitter.emitLoop(
+        zero, numSteps, 0, numStages - 1, {},
+        [&](LinearIndex step, ValueRange) {
+          Value number = emitter.materialize(step);
+          Value half = make<arith::ShRUIOp>(run, number);
+          Value ends =
+              make<arith::SubIOp>(make<arith::AddIOp>(half, half), one);
+          Value isFirst = compare(arith::CmpIPredicate::eq, number, zero);
+          Value mask =
+              arith::SelectOp::create(builder, loc(), isFirst, ends, half);
+          emitExchanges(half, mask);
+          code.barrier();
+          return Values();
+        });
     return Values();
   });
 

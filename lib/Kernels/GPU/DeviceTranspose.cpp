@@ -54,8 +54,7 @@ bool DeviceNest::planTile() {
           std::abs(access.address.getCoefficient(across)) >= kLine &&
           llvm::all_of(access.address.getTerms(), isLoop) &&
           llvm::none_of(tiledAccesses, [&](const Trial::Access &known) {
-            return known.flat == access.flat &&
-                   known.address == access.address;
+            return known.flat == access.flat && known.address == access.address;
           }))
         tiledAccesses.push_back(access);
     if (tiledAccesses.empty())
@@ -102,13 +101,14 @@ void DeviceNest::forTile(
       loopIndex[loop] = corner[loop] + place;
       if (loops[loop].size() % kTile == 0)
         continue;
-      Value test = arith::CmpIOp::create(
-          builder, loc, arith::CmpIPredicate::slt,
-          emitter.materialize(loopIndex[loop]),
-          emitter.constantIndex(loops[loop].upper));
-      isInside = isInside ? arith::AndIOp::create(builder, loc, isInside, test)
-                                .getResult()
-                          : test;
+      Value test =
+          arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
+                                emitter.materialize(loopIndex[loop]),
+                                emitter.constantIndex(loops[loop].upper));
+      isInside =
+          isInside
+              ? arith::AndIOp::create(builder, loc, isInside, test).getResult()
+              : test;
     }
     ifReal(isInside, [&] { body(places[0], places[1]); });
   }
@@ -151,8 +151,7 @@ void DeviceNest::emitTile(const LinearIndex &unit) {
   forTile(last, *tiledLoop, corner,
           [&](const LinearIndex &across, const LinearIndex &along) {
             auto loader = [&](Value flat, const LinearIndex &place) -> Value {
-              for (auto [access, tile] :
-                   llvm::zip_equal(tiledAccesses, tiles))
+              for (auto [access, tile] : llvm::zip_equal(tiledAccesses, tiles))
                 if (access.flat == flat && getAddress(access) == place)
                   return emitter.load(tile, access.elementType,
                                       across * getPitch(access) + along);

@@ -19,7 +19,8 @@
 namespace tsp {
 
 /// Writes the results of a scatter, sort, top_k or scan to the flat buffers
-/// `outputs`. `inPlace` is an operand whose buffer is the first output, or null.
+/// `outputs`. `inPlace` is an operand whose buffer is the first output, or
+/// null.
 int64_t emitDeviceWholeOp(BlockCode &code, mlir::Operation *op,
                           llvm::ArrayRef<mlir::Value> outputs,
                           mlir::Value inPlace);

@@ -110,10 +110,6 @@ func.func private @rotate(%x: tensor<128x64xf32>) -> tensor<128x64xf32>
 // CHECK:         gpu.barrier
 // CHECK:         gpu.barrier
 // CHECK:         gpu.return
-// CHECK:       func.func private @misfit
-// CHECK-SAME:    tsp.device_block = array<i64: 512, 1, 1>
-// CHECK-SAME:    tsp.device_grid = array<i64: 1, 1, 1>
-// CHECK-SAME:    tsp.device_workspace = 256 : i64
 func.func private @misfit(%x: tensor<8x32xf32>) -> tensor<8xf32>
     attributes {tsp.kernel, tsp.tied = array<i64: -1>} {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
@@ -123,3 +119,28 @@ func.func private @misfit(%x: tensor<8x32xf32>) -> tensor<8xf32>
   %y = stablehlo.add %s, %r : tensor<8xf32>
   return %y : tensor<8xf32>
 }
+
+// A transpose crosses over in shared memory: rows of the tile are 33 words, so
+// that reading along either way meets each bank once.
+
+// CHECK-LABEL: gpu.func @transpose(
+// CHECK-SAME:    workgroup(%{{.*}} : memref<4224xi8, #gpu.address_space<workgroup>>
+// CHECK-COUNT-4: memref.store %{{.*}} : memref<1056xf32, #gpu.address_space<workgroup>>
+// CHECK:         gpu.barrier
+// CHECK-COUNT-4: memref.load %{{.*}} : memref<1056xf32, #gpu.address_space<workgroup>>
+// CHECK:         gpu.return
+func.func private @transpose(%x: tensor<128x96xf32>, %y: tensor<96x128xf32>) -> tensor<96x128xf32>
+    attributes {tsp.kernel, tsp.tied = array<i64: -1>} {
+  %t = stablehlo.transpose %x, dims = [1, 0] : (tensor<128x96xf32>) -> tensor<96x128xf32>
+  %0 = stablehlo.add %t, %y : tensor<96x128xf32>
+  return %0 : tensor<96x128xf32>
+}
+
+// What the host program launches.
+
+// CHECK:       func.func private @misfit
+// CHECK-SAME:    tsp.device_block = array<i64: 512, 1, 1>
+// CHECK-SAME:    tsp.device_grid = array<i64: 1, 1, 1>
+// CHECK-SAME:    tsp.device_workspace = 256 : i64
+// CHECK:       func.func private @transpose
+// CHECK-SAME:    tsp.device_grid = array<i64: 12, 1, 1>
