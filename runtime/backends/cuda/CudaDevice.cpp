@@ -238,7 +238,9 @@ void CudaDevice::launch(int32_t stream, const tsp_device_kernel &kernel,
 
 void CudaDevice::enqueueKernel(Stream stream, const char *name, int64_t threads,
                                void **parameters) {
-  Function function = device.find(name);
+  Function &function = ownKernels[name];
+  if (!function)
+    function = device.find(name);
   if (!function)
     throw Error(device.name + ": the model's code has no kernel " + name);
   const int64_t block = 256, mostBlocks = 1024;

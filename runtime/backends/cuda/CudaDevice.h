@@ -144,6 +144,7 @@ private:
   std::map<const void *, std::unique_ptr<Block>> constants;
   std::map<std::vector<const void *>, std::unique_ptr<Block>> tables;
   std::unordered_map<const tsp_device_kernel *, Cached> kernels;
+  std::map<std::string, Function> ownKernels; ///< of enqueueKernel
   std::map<int, RecordedGraph> graphs; ///< by entry
   std::vector<Event> events;
   std::unique_ptr<Timeline> times;
