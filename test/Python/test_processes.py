@@ -218,3 +218,13 @@ def test_without_a_driver_the_model_says_what_is_missing(x_file):
     assert "--emulate" in run.stderr
     libraries = subprocess.run(["ldd", CUDA_MODEL], capture_output=True, text=True).stdout
     assert not any(name in libraries for name in ("libcuda", "libnccl", "libmpi")), libraries
+
+
+@pytest.mark.parametrize("fault", ["stuck", "ends", "swapped"])
+def test_a_fault_where_processes_have_several_ranks(x_file, fault):
+    """Rank 1 shares its process with rank 0, who sees it directly; the other process hears of it."""
+    runs = torchrun(2, [CUDA_MODEL, "--emulate", f"--args={x_file}", "--watchdog=2"], fault)
+    assert all(run.returncode == 1 for run in runs), runs
+    for run in runs:
+        assert "rank 1" in run.stderr or "and 1 disagree on transfer number 0" in run.stderr, run.stderr
+        assert "number 0 of axis 't'" in run.stderr

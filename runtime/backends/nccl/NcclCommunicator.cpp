@@ -79,9 +79,12 @@ NcclCommunicator::~NcclCommunicator() {
 /// communicators are gone after it, and with them the session.
 void NcclCommunicator::wakeAll() {
   GroupCommunicator::wakeAll();
-  std::lock_guard<std::mutex> lock(abortMutex);
-  if (aborted)
+  if (aborted.exchange(true))
     return;
+  // A thread that does not come out of NCCL waits there for a peer, and only an
+  // abort brings it back.
+  std::unique_lock<std::shared_timed_mutex> lock(inUse, std::defer_lock);
+  (void)lock.try_lock_for(std::chrono::seconds(1));
   bool any = false;
   for (Comms &own : comms) {
     for (Comm comm : own.groups)
@@ -92,7 +95,6 @@ void NcclCommunicator::wakeAll() {
     if (own.world)
       nccl.commAbort(own.world);
   }
-  aborted = true;
   if (any)
     session.markLost();
 }
@@ -182,6 +184,9 @@ void NcclCommunicator::enqueue(tsp_rank &rank, const Flight &flight) {
   Marks &marks = ownMarks(flight);
   driver.check(driver.streamWaitEvent(comm, marks.ready, 0),
                "cuStreamWaitEvent");
+  std::shared_lock<std::shared_timed_mutex> lock(inUse);
+  if (aborted.load())
+    throw Error("stopped");
   openSpan(rank, flight);
   NcclTransport transport(nccl, comms[rank.slot].groups[flight.group->number],
                           comm);
@@ -231,8 +236,8 @@ void NcclCommunicator::poll(tsp_rank &rank) {
   for (Comm comm : own.groups) {
     Result error = success;
     {
-      std::lock_guard<std::mutex> lock(abortMutex);
-      if (!comm || aborted)
+      std::shared_lock<std::shared_timed_mutex> lock(inUse);
+      if (!comm || aborted.load())
         continue;
       nccl.commGetAsyncError(comm, &error);
     }

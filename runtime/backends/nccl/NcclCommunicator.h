@@ -11,6 +11,8 @@
 #include "backends/cuda/DeviceCommunicator.h"
 #include "backends/nccl/Nccl.h"
 
+#include <shared_mutex>
+
 namespace tsp::runtime::nccl {
 
 /// Transfers as NCCL calls on the communication stream, put there by the start.
@@ -50,8 +52,9 @@ private:
 
   const Nccl &nccl;
   std::vector<Comms> comms; ///< by the ranks' slots
-  std::mutex abortMutex;
-  bool aborted = false;
+  /// Shared by those who call NCCL; an abort frees what they use.
+  std::shared_timed_mutex inUse;
+  std::atomic<bool> aborted{false};
 };
 
 } // namespace tsp::runtime::nccl
