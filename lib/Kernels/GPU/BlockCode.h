@@ -92,6 +92,7 @@ public:
 
   Team(BlockCode &code, TeamShape shape);
 
+  int64_t getSize() const { return shape.size; }
   int64_t getPerBlock() const { return perBlock; }
   /// The number of this thread in its team, and of its team in the block.
   const LinearIndex &getLane() const { return lane; }

@@ -40,10 +40,10 @@ public:
     first = outer * (scan.size * scan.inner) + inner;
   }
 
-  void emit(int64_t teamSize, Value isReal) {
+  void emit(Value isReal) {
     Values sums = reduction.emitInits(emitter);
-    if (teamSize > 1)
-      sums = emitSumsBefore(teamSize, sums);
+    if (team.getSize() > 1)
+      sums = emitSumsBefore(sums);
     emitPart(sums, [&](LinearIndex place, ValueRange values) {
       if (!isReal)
         return store(values, place);
@@ -79,19 +79,18 @@ private:
   }
 
   /// The inits and the elements of all threads before this one.
-  Values emitSumsBefore(int64_t teamSize, ValueRange inits) {
+  Values emitSumsBefore(ValueRange inits) {
     Values own = emitPart(reduction.emitNeutral(emitter), nullptr);
     ArrayRef<Type> types = reduction.getAccumulatorTypes();
     Values buffers;
     for (auto [value, type] : llvm::zip_equal(own, types)) {
-      buffers.push_back(
-          code.allocateShared(teamSize * team.getPerBlock(), type));
+      buffers.push_back(code.allocateShared(code.getNumThreads(), type));
       emitter.store(value, buffers.back(), type, placeOf(team.getLane()));
     }
     code.barrier();
     return emitter.emitLoop(
         emitter.constantIndex(0), emitter.materialize(team.getLane()), 0,
-        teamSize - 2, inits, [&](LinearIndex lane, ValueRange sums) {
+        team.getSize() - 2, inits, [&](LinearIndex lane, ValueRange sums) {
           Values loaded;
           for (auto [buffer, type] : llvm::zip_equal(buffers, types))
             loaded.push_back(emitter.load(buffer, type, placeOf(lane)));
@@ -99,8 +98,11 @@ private:
         });
   }
 
+  /// Neighbouring threads have neighbouring places.
   LinearIndex placeOf(const LinearIndex &lane) {
-    return lane * team.getPerBlock() + team.getNumber();
+    if (scan.inner > 1)
+      return lane * team.getPerBlock() + team.getNumber();
+    return team.getNumber() * team.getSize() + lane;
   }
 
   void store(ValueRange sums, const LinearIndex &place) {
@@ -136,7 +138,7 @@ int64_t tsp::emitDeviceScan(BlockCode &code, const Scan &scan,
   code.forUnits(grid, 0, grid, [&](LinearIndex unit) {
     Team team(code, shape);
     auto [row, isReal] = team.emitRow(unit, numRows);
-    ScanCode(code, team, scan, outputs, row).emit(shape.size, isReal);
+    ScanCode(code, team, scan, outputs, row).emit(isReal);
   });
   return grid;
 }
