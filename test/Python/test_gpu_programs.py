@@ -1,9 +1,12 @@
 # Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs compiled for cuda: the real executables, on the emulated driver and NCCL."""
+import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from Integration import harness
+from Integration.case import Case
 
 pytestmark = pytest.mark.skipif(not harness.tools_are_built(), reason="tsp-compile is not built")
 
@@ -56,6 +59,12 @@ def test_checker_finds_nothing(run_emulated, monkeypatch):
     monkeypatch.setenv("TSP_EMULATION_CHECK", "1")
     for dtype in ("f32", "bf16"):
         run_emulated("llama_block", "t=2", "tsp", dtype)
+
+
+def test_programs_without_kernels(run_emulated):
+    """What is returned as it came, data of the program, and values without elements."""
+    constant = np.arange(6, dtype=np.float32)
+    run_emulated(Case(lambda x, empty: (x, jnp.asarray(constant), empty), (np.ones((2, 3), np.float32), np.zeros((0, 4), np.float32)), params=()))
 
 
 def test_bytes_are_those_of_the_host(run_emulated, run_case):
