@@ -41,6 +41,9 @@ public:
   /// that does nothing: a sentence, or "".
   virtual std::string waitingText(tsp_rank &) { return ""; }
 
+  /// Bytes of its own buffers for a rank that are in use, beside the device's.
+  virtual int64_t touched(const tsp_rank &) const { return 0; }
+
   /// Wakes all ranks that wait, after Session::fail.
   virtual void wakeAll() = 0;
 };

@@ -171,9 +171,8 @@ void *tsp_local_buffer(tsp_context *context, const char *entry,
 
 int tsp_write_results(tsp_context *context, const char *entry,
                       const char *path) {
-  return guarded(context, [&](Context &c) {
-    c.writeResults(c.findEntry(entry), path);
-  });
+  return guarded(context,
+                 [&](Context &c) { c.writeResults(c.findEntry(entry), path); });
 }
 
 int32_t tsp_num_ranks(tsp_context *context) {

@@ -86,8 +86,9 @@ private:
   Json parseNumber() {
     Json value;
     value.kind = Json::Kind::Number;
-    while (cursor != end && (strchr("+-.eE", *cursor) != nullptr ||
-                             (*cursor >= '0' && *cursor <= '9')) &&
+    while (cursor != end &&
+           (strchr("+-.eE", *cursor) != nullptr ||
+            (*cursor >= '0' && *cursor <= '9')) &&
            *cursor != '\0')
       value.text += *cursor++;
     if (value.text.empty())
@@ -191,8 +192,7 @@ private:
           code = 0x10000 + ((code - 0xd800) << 10) + ((low - 0xdc00) & 0x3ff);
         }
         appendUtf8(out, code);
-      } else if (const char *found =
-                     escape ? strchr(names, escape) : nullptr) {
+      } else if (const char *found = escape ? strchr(names, escape) : nullptr) {
         out += values[found - names];
       } else {
         fail("unknown escape in a string");

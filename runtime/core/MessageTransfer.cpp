@@ -11,8 +11,8 @@ using namespace tsp::runtime;
 
 MessageTransfer::MessageTransfer(Transport &transport, BufferOps &ops,
                                  const Transfer &transfer, int64_t me)
-    : transport(transport), ops(ops), transfer(transfer), me(me), ranks(transfer.ranks()),
-      dst(static_cast<char *>(transfer.dst)),
+    : transport(transport), ops(ops), transfer(transfer), me(me),
+      ranks(transfer.ranks()), dst(static_cast<char *>(transfer.dst)),
       src(static_cast<const char *>(transfer.src)) {}
 
 void MessageTransfer::run() {

@@ -37,8 +37,8 @@ struct Chunking {
   /// Local size, padding included.
   int64_t local() const { return chunk() * (layout == TSP_ZIGZAG ? 2 : 1); }
 
-  /// The owned elements of a rank: at most two segments, in local order. Returns
-  /// how many, none of them empty.
+  /// The owned elements of a rank: at most two segments, in local order.
+  /// Returns how many, none of them empty.
   int segments(int64_t rank, Segment out[2]) const {
     int count = 0;
     int64_t c = chunk();

@@ -236,7 +236,8 @@ int64_t tsp_rank::axisSize(int32_t group) const {
 
 int64_t tsp_rank::touchedBytes() const {
   int64_t sum = persistent->touched() + arena->touched() +
-                pool.scratchTouched() + device->touched();
+                pool.scratchTouched() + device->touched() +
+                session.communicator->touched(*this);
   for (const auto &border : borders)
     sum += border ? border->touched() : 0;
   return sum;

@@ -19,8 +19,7 @@
 namespace tsp::runtime {
 
 /// Work on [begin, end) of a range; `worker` is 0 for the calling thread.
-using RangeFn = void (*)(void *context, int64_t begin, int64_t end,
-                         int worker);
+using RangeFn = void (*)(void *context, int64_t begin, int64_t end, int worker);
 
 /// The calling thread and `threads - 1` workers. Work is shared out in chunks
 /// that are taken as threads become free; workers that wake up too late simply

@@ -38,11 +38,11 @@ struct Transfer {
   void *dst = nullptr, *dst2 = nullptr;
   const void *src = nullptr, *src2 = nullptr;
   int64_t outer = 1, inner = 1;
-  Chunking dim;             ///< the dim that the collective works on
-  int64_t mid = 1;          ///< all_to_all: between the dims
-  Chunking dim1;            ///< all_to_all: the second dim
-  int32_t split = 0;        ///< all_to_all: which dim becomes local
-  int64_t offset = 0, size = 0; ///< broadcast
+  Chunking dim;                     ///< the dim that the collective works on
+  int64_t mid = 1;                  ///< all_to_all: between the dims
+  Chunking dim1;                    ///< all_to_all: the second dim
+  int32_t split = 0;                ///< all_to_all: which dim becomes local
+  int64_t offset = 0, size = 0;     ///< broadcast
   int32_t source = -1, target = -1; ///< send_recv: coordinates, -1 for none
 
   int64_t ranks() const { return dim.ranks; }
@@ -50,8 +50,8 @@ struct Transfer {
   /// Bytes that the rank with this coordinate receives, by definition.
   int64_t bytesReceived(int64_t coordinate) const;
 
-  /// Whether rank `to` reads what rank `from` sends. For send_recv only the rank
-  /// itself knows: see source and target.
+  /// Whether rank `to` reads what rank `from` sends. For send_recv only the
+  /// rank itself knows: see source and target.
   bool reads(int64_t to, int64_t from) const;
 
   /// What must be equal on all ranks, as "kind: a != b" of the first difference

@@ -33,10 +33,10 @@ struct DtypeInfo {
 } // namespace
 
 static const DtypeInfo dtypeInfos[numDtypes] = {
-    {"f64", 8},     {"f32", 4}, {"f16", 2}, {"bf16", 2}, {"f8E4M3FN", 1},
-    {"f8E5M2", 1},  {"i1", 1},  {"i4", 1},  {"i8", 1},   {"i16", 2},
-    {"i32", 4},     {"i64", 8}, {"ui4", 1}, {"ui8", 1},  {"ui16", 2},
-    {"ui32", 4},    {"ui64", 8}};
+    {"f64", 8},    {"f32", 4}, {"f16", 2}, {"bf16", 2}, {"f8E4M3FN", 1},
+    {"f8E5M2", 1}, {"i1", 1},  {"i4", 1},  {"i8", 1},   {"i16", 2},
+    {"i32", 4},    {"i64", 8}, {"ui4", 1}, {"ui8", 1},  {"ui16", 2},
+    {"ui32", 4},   {"ui64", 8}};
 
 int64_t tsp::runtime::dtypeSize(int dtype) { return dtypeInfos[dtype].size; }
 
@@ -89,11 +89,9 @@ template <typename To, typename From> static To bitCast(From from) {
 /// caller has dealt with infinities and NaN.
 static float decode(uint32_t sign, uint32_t exponent, uint32_t fraction,
                     int mantissa, int bias) {
-  float value =
-      exponent == 0
-          ? std::ldexp(float(fraction), 1 - bias - mantissa)
-          : std::ldexp(float(fraction | (1u << mantissa)),
-                       int(exponent) - bias - mantissa);
+  float value = exponent == 0 ? std::ldexp(float(fraction), 1 - bias - mantissa)
+                              : std::ldexp(float(fraction | (1u << mantissa)),
+                                           int(exponent) - bias - mantissa);
   return sign ? -value : value;
 }
 

@@ -13,8 +13,8 @@
 
 namespace tsp::runtime {
 
-/// Decompresses raw deflate data (RFC 1951). Stops after `limit` bytes, in which
-/// case the input may be cut off. Throws an Error on malformed data.
+/// Decompresses raw deflate data (RFC 1951). Stops after `limit` bytes, in
+/// which case the input may be cut off. Throws an Error on malformed data.
 std::vector<char> inflate(const std::vector<char> &packed, size_t limit);
 
 } // namespace tsp::runtime

@@ -165,10 +165,9 @@ uint64_t tsp::runtime::parseNpyHeader(const std::vector<char> &head,
       findDtype(descr.find_first_of("<|=") == 0 ? descr.substr(1) : descr);
   if (!dtype)
     throw Error("unsupported dtype " + descr);
-  static const char *const names[] = {"float64", "float32", "float16", "bool",
-                                      "int8",    "int16",   "int32",   "int64",
-                                      "uint8",   "uint16",  "uint32",  "uint64",
-                                      "void8",   "void16"};
+  static const char *const names[] = {
+      "float64", "float32", "float16", "bool",   "int8",   "int16", "int32",
+      "int64",   "uint8",   "uint16",  "uint32", "uint64", "void8", "void16"};
   tensor.dtype = names[dtype - findDtype("f8")];
   tensor.itemSize = dtype->size;
   tensor.readableAs = dtype->readableAs;
@@ -189,8 +188,7 @@ void tsp::runtime::readNpy(const InputFile &file,
                            std::vector<FileTensor> &tensors) {
   FileTensor tensor;
   size_t slash = file.path().rfind('/');
-  tensor.name =
-      file.path().substr(slash == std::string::npos ? 0 : slash + 1);
+  tensor.name = file.path().substr(slash == std::string::npos ? 0 : slash + 1);
   tensor.name.resize(tensor.name.size() - strlen(".npy"));
   std::vector<char> head(std::min<uint64_t>(file.size(), npyHeadBytes));
   file.read(head.data(), head.size(), 0);

@@ -112,8 +112,7 @@ static Member readMember(const std::vector<char> &directory, size_t &at) {
     uint64_t id = fields.get(2), size = fields.get(2);
     size_t next = fields.position() + size;
     if (id == 1)
-      for (uint64_t *field :
-           {&member.unpacked, &member.packed, &member.header})
+      for (uint64_t *field : {&member.unpacked, &member.packed, &member.header})
         if (*field == 0xffffffff)
           *field = fields.get(8);
     fields.seek(next);

@@ -20,20 +20,13 @@ struct FormatDtype {
 
 static const FormatDtype *findDtype(const std::string &name) {
   static const std::vector<FormatDtype> dtypes = {
-      {"F64", 8, {TSP_F64}},
-      {"F32", 4, {TSP_F32}},
-      {"F16", 2, {TSP_F16}},
-      {"BF16", 2, {TSP_BF16}},
-      {"F8_E4M3", 1, {TSP_F8E4M3FN}},
-      {"F8_E5M2", 1, {TSP_F8E5M2}},
-      {"BOOL", 1, {TSP_I1}},
-      {"I8", 1, {TSP_I8, TSP_I4}},
-      {"I16", 2, {TSP_I16}},
-      {"I32", 4, {TSP_I32}},
-      {"I64", 8, {TSP_I64}},
-      {"U8", 1, {TSP_UI8, TSP_UI4}},
-      {"U16", 2, {TSP_UI16}},
-      {"U32", 4, {TSP_UI32}},
+      {"F64", 8, {TSP_F64}},          {"F32", 4, {TSP_F32}},
+      {"F16", 2, {TSP_F16}},          {"BF16", 2, {TSP_BF16}},
+      {"F8_E4M3", 1, {TSP_F8E4M3FN}}, {"F8_E5M2", 1, {TSP_F8E5M2}},
+      {"BOOL", 1, {TSP_I1}},          {"I8", 1, {TSP_I8, TSP_I4}},
+      {"I16", 2, {TSP_I16}},          {"I32", 4, {TSP_I32}},
+      {"I64", 8, {TSP_I64}},          {"U8", 1, {TSP_UI8, TSP_UI4}},
+      {"U16", 2, {TSP_UI16}},         {"U32", 4, {TSP_UI32}},
       {"U64", 8, {TSP_UI64}}};
   for (const FormatDtype &dtype : dtypes)
     if (name == dtype.name)

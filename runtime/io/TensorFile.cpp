@@ -65,7 +65,8 @@ std::string FileTensor::type() const {
 
 static bool endsWith(const std::string &text, const char *end) {
   size_t size = strlen(end);
-  return text.size() >= size && text.compare(text.size() - size, size, end) == 0;
+  return text.size() >= size &&
+         text.compare(text.size() - size, size, end) == 0;
 }
 
 std::shared_ptr<TensorFile> TensorFile::open(const std::string &path) {

@@ -103,8 +103,9 @@ void readSafetensorsHeader(const InputFile &file,
 void readNpy(const InputFile &file, std::vector<FileTensor> &tensors);
 void readNpz(const InputFile &file, std::vector<FileTensor> &tensors);
 
-/// Reads the header of an .npy whose first bytes are `head`; `bytes` is the size
-/// of the whole. Fills in dtype, shape and order; returns the header's size.
+/// Reads the header of an .npy whose first bytes are `head`; `bytes` is the
+/// size of the whole. Fills in dtype, shape and order; returns the header's
+/// size.
 uint64_t parseNpyHeader(const std::vector<char> &head, uint64_t bytes,
                         FileTensor &tensor);
 

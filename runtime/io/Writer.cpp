@@ -285,8 +285,7 @@ void tsp::runtime::writeTensors(const std::string &path,
   file.close();
 }
 
-void tsp::runtime::writeText(const std::string &path,
-                             const std::string &text) {
+void tsp::runtime::writeText(const std::string &path, const std::string &text) {
   OutputFile file(path);
   file.write(text);
   file.close();

@@ -27,8 +27,8 @@ struct OutputTensor {
   int64_t bytes() const { return countElements(shape) * dtypeSize(dtype); }
 };
 
-/// Throws an Error unless the file has a known ending and can be written. Leaves
-/// an existing file as it is.
+/// Throws an Error unless the file has a known ending and can be written.
+/// Leaves an existing file as it is.
 void checkWritable(const std::string &path);
 
 /// Writes .npz, .npy (one tensor) or .safetensors, by the ending.

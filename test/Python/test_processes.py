@@ -87,6 +87,18 @@ def test_a_compiled_block_gives_the_same_bits(exported, executable, tmp_path, st
     assert [rank["collectives"] for rank in ranks] == [rank["collectives"] for rank in expected.stats["ranks"]]
 
 
+def test_a_compiled_block_on_devices_gives_the_same_bits(exported, executable, tmp_path):
+    """Threads on one device, which read from each other, against two processes of two ranks over NCCL."""
+    program = exported("llama_block", "bf16")
+    block = executable(program, "t=4", "tp", "--target=cuda:sm_80")
+    expected = harness.run(program, block, "--emulate", "--device=0")
+    runs = torchrun(2, [block, "--emulate", f"--args={program.parameters}", f"--args={program.inputs}",
+                                f"--out={tmp_path}/out.safetensors"])
+    assert all(run.returncode == 0 for run in runs), runs
+    found = list(tsp.load_tensors(tmp_path / "out.safetensors").values())
+    assert [value.tobytes() for value in found] == [value.tobytes() for value in expected.results]
+
+
 FAULTS = {
     "killed": f"rank 2 ended without a word (killed?); it had started no transfer; rank # waits in {ALL_REDUCE}",
     "stuck": f"rank 1 is late: for #.# s it has not joined {ALL_REDUCE}, in which rank # waits for it; it computes",

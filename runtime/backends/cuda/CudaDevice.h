@@ -145,7 +145,7 @@ private:
   std::map<std::vector<const void *>, std::unique_ptr<Block>> tables;
   std::unordered_map<const tsp_device_kernel *, Cached> kernels;
   std::map<std::string, Function> ownKernels; ///< of enqueueKernel
-  std::map<int, RecordedGraph> graphs; ///< by entry
+  std::map<int, RecordedGraph> graphs;        ///< by entry
   std::vector<Event> events;
   std::unique_ptr<Timeline> times;
   bool isCapturing = false;

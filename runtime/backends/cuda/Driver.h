@@ -33,7 +33,7 @@ constexpr unsigned streamNonBlocking = 1, eventWithoutTiming = 2;
 constexpr int capabilityMajor = 75, capabilityMinor = 76; // device attributes
 constexpr int maxDynamicShared = 8;                       // function attribute
 constexpr int captureRelaxed = 2;
-constexpr unsigned memoryDevice = 2, memoryUnified = 4;
+constexpr unsigned memoryUnified = 4;
 
 /// CUDA_MEMCPY3D.
 struct Copy3D {

@@ -34,9 +34,7 @@ struct SmallFloat {
 struct Bool : Plain<uint8_t> {};
 /// Four bits in a byte; a sum wraps like one of four bits.
 struct Int4 : Plain<int8_t> {
-  static Stored store(Value value) {
-    return int8_t(uint8_t(value) << 4) >> 4;
-  }
+  static Stored store(Value value) { return int8_t(uint8_t(value) << 4) >> 4; }
 };
 struct UInt4 : Plain<uint8_t> {
   static Stored store(Value value) { return value & 15; }

@@ -146,6 +146,8 @@ public:
     queue.clear();
   }
 
+  int64_t touched(const tsp_rank &) const override { return ops.touched(); }
+
   void wakeAll() override {
     GroupCommunicator::wakeAll();
     bell.ring();

@@ -22,8 +22,7 @@ using Comm = struct ncclComm *;
 using Stream = cuda::Stream;
 
 constexpr Result success = 0, inProgress = 7;
-constexpr int int8 = 0;     ///< a data type: transfers are bytes
-constexpr int noColor = -1; ///< of a split: not in any part
+constexpr int int8 = 0; ///< a data type: transfers are bytes
 
 struct UniqueId {
   char internal[128];

@@ -70,17 +70,17 @@ TEST(Combine, SmallFloatsSumInF32) {
   // 256 + 1 + 1 is 256 when each step rounds to bf16, 258 when the end does.
   uint16_t big = floatToBfloat(256), one = floatToBfloat(1);
   for (int64_t repeat : {1, 5000})
-    EXPECT_EQ(bfloatToFloat(reduce<uint16_t>(TSP_BF16, TSP_SUM,
-                                             {big, one, one}, repeat)
-                                .back()),
+    EXPECT_EQ(bfloatToFloat(
+                  reduce<uint16_t>(TSP_BF16, TSP_SUM, {big, one, one}, repeat)
+                      .back()),
               258);
-  EXPECT_EQ(halfToFloat(reduce<uint16_t>(TSP_F16, TSP_SUM,
-                                         {floatToHalf(2048), floatToHalf(1),
-                                          floatToHalf(1)})[0]),
+  EXPECT_EQ(halfToFloat(reduce<uint16_t>(
+                TSP_F16, TSP_SUM,
+                {floatToHalf(2048), floatToHalf(1), floatToHalf(1)})[0]),
             2050);
-  EXPECT_EQ(f8E4M3ToFloat(reduce<uint8_t>(TSP_F8E4M3FN, TSP_SUM,
-                                          {floatToF8E4M3(16), floatToF8E4M3(1),
-                                           floatToF8E4M3(1)})[0]),
+  EXPECT_EQ(f8E4M3ToFloat(reduce<uint8_t>(
+                TSP_F8E4M3FN, TSP_SUM,
+                {floatToF8E4M3(16), floatToF8E4M3(1), floatToF8E4M3(1)})[0]),
             18);
 }
 
@@ -95,8 +95,7 @@ TEST(Combine, NanWins) {
   EXPECT_TRUE(std::isnan(reduce<float>(TSP_F32, TSP_MAX, {1, NAN, 3})[0]));
   EXPECT_TRUE(std::isnan(reduce<float>(TSP_F32, TSP_MIN, {1, 2, NAN})[0]));
   EXPECT_EQ(reduce<float>(TSP_F32, TSP_MAX, {-INFINITY, -5, -7})[0], -5);
-  EXPECT_FALSE(
-      std::signbit(reduce<double>(TSP_F64, TSP_MAX, {-0.0, 0.0})[0]));
+  EXPECT_FALSE(std::signbit(reduce<double>(TSP_F64, TSP_MAX, {-0.0, 0.0})[0]));
   EXPECT_TRUE(std::signbit(reduce<double>(TSP_F64, TSP_MIN, {0.0, -0.0})[0]));
 }
 
@@ -155,10 +154,10 @@ TEST(Combine, Argmax) {
   ASSERT_EQ(program.run([&](tsp_rank *rank, void **, void **) {
     int64_t r = rank->index;
     tsp_wait(rank, 0,
-             tsp_all_reduce_pair_start(
-                 rank, 0, 1, 0, TSP_F32, TSP_I32, TSP_ARGMAX,
-                 outValue[r].data(), outIndex[r].data(), value[r].data(),
-                 index[r].data(), rows, 1));
+             tsp_all_reduce_pair_start(rank, 0, 1, 0, TSP_F32, TSP_I32,
+                                       TSP_ARGMAX, outValue[r].data(),
+                                       outIndex[r].data(), value[r].data(),
+                                       index[r].data(), rows, 1));
   }),
             "");
   for (int r = 0; r < 3; ++r)

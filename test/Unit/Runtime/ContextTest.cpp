@@ -17,8 +17,8 @@ static bool contains(const std::string &text, const std::string &part) {
   return text.find(part) != std::string::npos;
 }
 
-/// Two entries over a 2x2 mesh: a parameter with nested axes, a zigzag input and
-/// a state that both share.
+/// Two entries over a 2x2 mesh: a parameter with nested axes, a zigzag input
+/// and a state that both share.
 static const char *const description = R"({"version": 1,
   "mesh": [{"name": "d", "size": 2}, {"name": "t", "size": 2}],
   "strategy": "tsp", "compile_seconds": 1.5,
@@ -127,8 +127,8 @@ TEST_F(ContextTest, ScatterCallAndRead) {
 
   // Nested: rows 0-4 on d = 0, of these 0-2 on t = 0, 3-4 (and padding) on 1.
   int64_t bytes = 0;
-  auto *part = static_cast<float *>(
-      tsp_local_buffer(context, nullptr, "w", 3, &bytes));
+  auto *part =
+      static_cast<float *>(tsp_local_buffer(context, nullptr, "w", 3, &bytes));
   ASSERT_NE(part, nullptr);
   EXPECT_EQ(bytes, 36);
   EXPECT_EQ(std::vector<float>(part, part + 9),
@@ -321,8 +321,7 @@ TEST(Launch, EveryPointOnceWhateverTheThreads) {
     int64_t bad = 0;
     ASSERT_EQ(program.run([&](tsp_rank *rank, void **, void **) {
       void *args[2] = {&seen[rank->index * 1000], &bad};
-      auto kernel = [](void **args, int64_t begin, int64_t end,
-                       void *scratch) {
+      auto kernel = [](void **args, int64_t begin, int64_t end, void *scratch) {
         auto *seen = static_cast<std::atomic<int> *>(args[0]);
         memset(scratch, 1, 1000);
         if (reinterpret_cast<uintptr_t>(scratch) % 64 != 0)

@@ -81,6 +81,5 @@ TEST(NcclAbi, FunctionsAndValues) {
   EXPECT_EQ(nccl::success, ncclSuccess);
   EXPECT_EQ(nccl::inProgress, ncclInProgress);
   EXPECT_EQ(nccl::int8, ncclInt8);
-  EXPECT_EQ(nccl::noColor, NCCL_SPLIT_NOCOLOR);
   EXPECT_EQ(sizeof(nccl::UniqueId), sizeof(ncclUniqueId));
 }

@@ -192,9 +192,8 @@ static double linkMs(int computeMs, int transfers, bool overlap) {
     int64_t r = rank->index, size = 100000 / transfers;
     tsp_event events[8];
     for (int i = 0; i < transfers; ++i)
-      events[i] =
-          tsp_send_recv_start(rank, 0, 1, 0, TSP_I8, &out[r][i * size],
-                              &in[r][i * size], size, 1);
+      events[i] = tsp_send_recv_start(rank, 0, 1, 0, TSP_I8, &out[r][i * size],
+                                      &in[r][i * size], size, 1);
     if (overlap)
       sleepMs(computeMs);
     for (int i = 0; i < transfers; ++i)
@@ -212,9 +211,7 @@ TEST(Link, TransfersRunUnderCompute) {
   EXPECT_LT(both, 120);
 }
 
-TEST(Link, WaitingFirstTakesTheSum) {
-  EXPECT_GE(linkMs(100, 1, false), 199);
-}
+TEST(Link, WaitingFirstTakesTheSum) { EXPECT_GE(linkMs(100, 1, false), 199); }
 
 TEST(Link, TransfersShareTheLink) {
   double shared = linkMs(0, 4, true);

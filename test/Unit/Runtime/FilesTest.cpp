@@ -27,8 +27,8 @@ static std::string readText(const std::string &path) {
   return text;
 }
 
-template <typename T> static std::vector<T> values(const std::string &path,
-                                                   const char *name) {
+template <typename T>
+static std::vector<T> values(const std::string &path, const char *name) {
   auto file = TensorFile::open(path);
   std::vector<char> bytes = file->readWhole(*file->find(name));
   std::vector<T> result(bytes.size() / sizeof(T));
@@ -52,11 +52,11 @@ static OutputTensor tensor(const char *name, int dtype,
 }
 
 static std::vector<OutputTensor> samples() {
-  return {tensor<float>("layers[0]['w\"q']", TSP_F32, {2, 3},
-                        {1, 2, 3, 4, 5, 6}),
-          tensor<uint16_t>("b", TSP_BF16, {2}, {0x3f80, 0x4000}),
-          tensor<int64_t>("scalar", TSP_I64, {}, {-7}),
-          tensor<uint8_t>("empty", TSP_UI8, {0, 4}, {})};
+  return {
+      tensor<float>("layers[0]['w\"q']", TSP_F32, {2, 3}, {1, 2, 3, 4, 5, 6}),
+      tensor<uint16_t>("b", TSP_BF16, {2}, {0x3f80, 0x4000}),
+      tensor<int64_t>("scalar", TSP_I64, {}, {-7}),
+      tensor<uint8_t>("empty", TSP_UI8, {0, 4}, {})};
 }
 
 /// What opening and reading a file says; "" when it works.
@@ -164,15 +164,17 @@ TEST(Files, CompressedAndColumnMajorNpz) {
 }
 
 TEST(Files, Errors) {
-  EXPECT_TRUE(contains(errorOf("/no/such/x.npz"), "cannot open /no/such/x.npz"));
+  EXPECT_TRUE(
+      contains(errorOf("/no/such/x.npz"), "cannot open /no/such/x.npz"));
   EXPECT_TRUE(contains(errorOf("/tmp"), "it is not a file"));
   EXPECT_TRUE(contains(errorOf("/etc/hostname"), "unknown kind of file"));
   EXPECT_TRUE(contains(errorOfContent(".safetensors", "abc"), "too short"));
-  EXPECT_TRUE(contains(errorOfContent(".safetensors",
-                                      std::string(8, '\xff') + "{}"),
-                       "malformed header"));
+  EXPECT_TRUE(
+      contains(errorOfContent(".safetensors", std::string(8, '\xff') + "{}"),
+               "malformed header"));
   std::string nan("\x0a\0\0\0\0\0\0\0{\"a\": NaN}", 18);
-  EXPECT_TRUE(contains(errorOfContent(".safetensors", nan), "malformed header"));
+  EXPECT_TRUE(
+      contains(errorOfContent(".safetensors", nan), "malformed header"));
   EXPECT_TRUE(contains(errorOfContent(".npz", "PK"), "no zip directory"));
   EXPECT_TRUE(contains(errorOfContent(".npy", "NUMPY"), "not an .npy file"));
 
@@ -265,16 +267,15 @@ TEST(Inflate, MalformedDataIsAnError) {
 }
 
 TEST(JsonReader, ValuesAndMistakes) {
-  Json json = Json::parse(
-      "{\"a\": [1, -9223372036854775808, 2.5e3], \"\\u00e4\\n\": \"\\ud83d\\ude00\","
-      " \"t\": true, \"n\": null}");
+  Json json = Json::parse("{\"a\": [1, -9223372036854775808, 2.5e3], "
+                          "\"\\u00e4\\n\": \"\\ud83d\\ude00\","
+                          " \"t\": true, \"n\": null}");
   EXPECT_EQ(json.find("a")->items[1].asInt("x"), INT64_MIN);
   EXPECT_EQ(json.find("a")->items[2].asDouble("x"), 2500);
   EXPECT_EQ(json.find("\xc3\xa4\n")->text, "\xf0\x9f\x98\x80");
   EXPECT_TRUE(json.find("t")->truth);
-  for (const char *bad :
-       {"", "{", "[1,]", "{\"a\":}", "nul", "\"\\x\"", "1 2", "{\"a\" 1}", "--1",
-        "\"\x01\""})
+  for (const char *bad : {"", "{", "[1,]", "{\"a\":}", "nul", "\"\\x\"", "1 2",
+                          "{\"a\" 1}", "--1", "\"\x01\""})
     EXPECT_THROW(Json::parse(bad), Error) << bad;
   EXPECT_THROW(Json::parse(std::string(100000, '[')), Error);
   EXPECT_THROW(Json::parse("1.5").asInt("x"), Error);
@@ -304,11 +305,11 @@ TEST(SmallFloats, RoundingToNearestEven) {
   EXPECT_EQ(floatToHalf(65520.0f), 0x7c00);
   EXPECT_EQ(floatToHalf(2049.0f), floatToHalf(2048.0f));
   EXPECT_EQ(floatToHalf(2051.0f), floatToHalf(2052.0f));
-  EXPECT_EQ(floatToHalf(2.98e-8f), 0);       // half the least subnormal
+  EXPECT_EQ(floatToHalf(2.98e-8f), 0); // half the least subnormal
   EXPECT_EQ(floatToHalf(2.99e-8f), 1);
   EXPECT_EQ(floatToF8E4M3(448.0f), 0x7e);
-  EXPECT_EQ(floatToF8E4M3(464.0f), 0x7e);    // a tie, to even
-  EXPECT_EQ(floatToF8E4M3(465.0f), 0x7f);    // too large: NaN
+  EXPECT_EQ(floatToF8E4M3(464.0f), 0x7e); // a tie, to even
+  EXPECT_EQ(floatToF8E4M3(465.0f), 0x7f); // too large: NaN
   EXPECT_EQ(floatToF8E5M2(1e9f), 0x7c);
   EXPECT_EQ(floatToBfloat(1.00390625f), 0x3f80); // a tie, to even
 }
