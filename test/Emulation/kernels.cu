@@ -256,3 +256,13 @@ extern "C" __global__ void load_four(const float *x, float *y, int first) {
 extern "C" __global__ void strided(const float *x, float *y, int step) {
   y[threadIdx.x] = x[threadIdx.x * step];
 }
+
+/// A lock that the lanes of a warp take one after the other: one that has it must
+/// get on while the others spin.
+extern "C" __global__ void spin_lock(int *lock, volatile int *count) {
+  while (atomicCAS(lock, 0, 1) != 0) {
+  }
+  *count = *count + 1;
+  __threadfence();
+  atomicExch(lock, 0);
+}

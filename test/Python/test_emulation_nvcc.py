@@ -195,6 +195,11 @@ def test_maths(kernels):
         np.testing.assert_allclose(yd[:, column], wanted, rtol=1e-14)
 
 
+def test_spin_lock(kernels):
+    lock, count = launch(kernels, "spin_lock", 2, 64, [np.zeros(1, I32), np.zeros(1, I32)])
+    assert (lock[0], count[0]) == (0, 128)
+
+
 SHARED = 3 * 128 * 40 * 2 + 3 * 32 * 136 * 2
 
 

@@ -104,6 +104,7 @@ void BlockRunner::startWarps(uint64_t number) {
     warp.context.blockIndex[2] =
         uint32_t(number / launch.grid[0] / launch.grid[1]);
     warp.state = Warp::State::Ready;
+    warp.context.dispatches = 0;
     warp.copies.clear();
     warp.groups = 0;
     fibers[w]->start(

@@ -33,6 +33,7 @@ const std::vector<Entry> &all() {
       TSP_HELPER(match),
       TSP_HELPER(barrier),
       TSP_HELPER(trap),
+      TSP_HELPER(chooseFairly),
       TSP_HELPER(exp2),
       TSP_HELPER(log2),
       TSP_HELPER(sin),

@@ -70,6 +70,10 @@ void match(Context, uint32_t site, uint32_t mask, Lanes64 values,
            uint32_t members, uint32_t *result);
 uint32_t barrier(Context, uint32_t site, uint32_t mask, uint32_t id,
                  uint32_t threads, uint32_t predicate);
+/// The highest of the lanes' blocks among those that are divergent, else the
+/// lowest of all.
+uint32_t chooseFairly(Lanes32 blocks, const uint8_t *isDivergent,
+                      uint32_t count);
 void trap(Context, uint32_t site, uint32_t mask);
 
 // Math.cpp: 32 lanes each.

@@ -38,6 +38,8 @@ struct WarpContext {
   uint8_t *shared = nullptr;
   const uint8_t *parameters = nullptr;
   uint8_t *variables = nullptr;
+  /// How often lanes that have parted were sent to their next block.
+  uint32_t dispatches = 0;
 
   // Not read by compiled code.
   BlockRunner *block = nullptr;

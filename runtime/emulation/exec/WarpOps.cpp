@@ -146,6 +146,20 @@ uint32_t barrier(Context context, uint32_t site, uint32_t mask, uint32_t id,
               : 0;
 }
 
+uint32_t chooseFairly(Lanes32 blocks, const uint8_t *isDivergent,
+                      uint32_t count) {
+  uint32_t lowest = ~uint32_t(0), highest = 0;
+  bool isAny = false;
+  for (unsigned lane = 0; lane < warpSize; ++lane) {
+    lowest = std::min(lowest, blocks[lane]);
+    if (blocks[lane] >= count || !isDivergent[blocks[lane]])
+      continue;
+    highest = std::max(highest, blocks[lane]);
+    isAny = true;
+  }
+  return isAny ? highest : lowest;
+}
+
 void trap(Context context, uint32_t site, uint32_t mask) {
   if (mask)
     context->block->fault(*context, site, unsigned(__builtin_ctz(mask)),

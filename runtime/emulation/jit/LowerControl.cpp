@@ -104,6 +104,32 @@ void Lowering::run() {
   PromoteMemToReg(slots, dominators);
 }
 
+/// True in every other 4096 dispatches: lanes then take turns in another way.
+Value *Lowering::countDispatch() {
+  Value *place = builder.CreateConstInBoundsGEP1_64(
+      builder.getInt8Ty(), target.getArg(0), offsetof(WarpContext, dispatches));
+  Value *count = builder.CreateAdd(
+      builder.CreateLoad(builder.getInt32Ty(), place), builder.getInt32(1));
+  builder.CreateStore(count, place);
+  return builder.CreateIsNotNull(
+      builder.CreateAnd(count, builder.getInt32(4096)));
+}
+
+/// The highest block among divergent ones: lanes that hold what others spin for
+/// get on. Blocks of the whole warp still wait for all its lanes.
+Value *Lowering::chooseFairly(Value *next) {
+  std::vector<uint8_t> isDivergent;
+  for (const ptx::Block &each : control.blocks)
+    isDivergent.push_back(each.divergent);
+  Constant *values = ConstantDataArray::get(context, isDivergent);
+  auto *table = new GlobalVariable(kernel.module, values->getType(),
+                                   /*isConstant=*/true,
+                                   GlobalValue::PrivateLinkage, values);
+  return callHelper("chooseFairly", builder.getInt32Ty(),
+                    {spill(0, {next}), table,
+                     builder.getInt32(uint32_t(isDivergent.size()))});
+}
+
 void Lowering::emitDispatch() {
   builder.SetInsertPoint(dispatchBlock);
   if (dispatchBlock->hasNPredecessors(0)) {
@@ -113,7 +139,21 @@ void Lowering::emitDispatch() {
   Value *next = builder.CreateLoad(nextBlock->getAllocatedType(), nextBlock);
   Value *lowest = builder.CreateIntMinReduce(next, /*IsSigned=*/false);
   BasicBlock *done = BasicBlock::Create(context, "done", &target);
-  SwitchInst *choice = builder.CreateSwitch(lowest, done);
+  Value *number = lowest;
+  if (control.needsTurns()) {
+    BasicBlock *fair = BasicBlock::Create(context, "fair", &target);
+    BasicBlock *chosen = BasicBlock::Create(context, "chosen", &target);
+    builder.CreateCondBr(countDispatch(), fair, chosen);
+    builder.SetInsertPoint(fair);
+    Value *fairest = chooseFairly(next);
+    builder.CreateBr(chosen);
+    builder.SetInsertPoint(chosen);
+    PHINode *either = builder.CreatePHI(builder.getInt32Ty(), 2);
+    either->addIncoming(lowest, dispatchBlock);
+    either->addIncoming(fairest, fair);
+    number = either;
+  }
+  SwitchInst *choice = builder.CreateSwitch(number, done);
   for (unsigned b : dispatched)
     choice->addCase(builder.getInt32(b), blocks[b]);
   builder.SetInsertPoint(done);

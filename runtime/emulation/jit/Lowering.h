@@ -68,6 +68,8 @@ private:
   void goTo(unsigned number);
   void leave();
   void emitDispatch();
+  Value *countDispatch();
+  Value *chooseFairly(Value *next);
   Value *targets(const ptx::Block &block, const Instruction &last);
   void branchUniformly(const ptx::Block &block, const Instruction &last);
   void call(const Instruction &);

@@ -26,6 +26,15 @@ Control::Control(const Function &function) {
   findPostDominators();
 }
 
+/// True for what a thread may ask again and again until another has written.
+static bool readsFromOthers(const Instruction &instruction) {
+  if (instruction.opcode == "atom")
+    return instruction.has("cas") || instruction.has("exch");
+  return instruction.opcode == "ld" &&
+         (instruction.has("volatile") || instruction.has("relaxed") ||
+          instruction.has("acquire"));
+}
+
 void Control::findBlocks(const Function &function) {
   const std::vector<Instruction> &body = function.body;
   std::set<unsigned> starts = {0};
@@ -56,6 +65,8 @@ void Control::findBlocks(const Function &function) {
     Block &block = blocks[b];
     block.begin = begins[b];
     block.end = b + 1 < begins.size() ? begins[b + 1] : begins[b];
+    for (unsigned i = block.begin; i < block.end; ++i)
+      block.mayWait |= readsFromOthers(body[i]);
     unsigned next = b + 1 < begins.size() ? b + 1 : leave;
     if (block.begin == block.end || !isTerminator(body[block.end - 1])) {
       block.successors = {next};
@@ -334,8 +345,8 @@ void Control::findPostDominators() {
 bool Control::markDivergent(unsigned block) {
   // Lanes meet at the nearest post-dominator that is numbered after all blocks
   // that they may visit before it.
-  for (unsigned meeting = postDominator[block];;
-       meeting = postDominator[meeting]) {
+  unsigned meeting = postDominator[block];
+  while (true) {
     std::vector<bool> seen(blocks.size() + 1);
     std::vector<unsigned> region;
     auto add = [&](unsigned from) {
@@ -348,10 +359,24 @@ bool Control::markDivergent(unsigned block) {
     add(block);
     for (unsigned i = 0; i < region.size(); ++i)
       add(region[i]);
+    // A lane that leaves a loop in which others wait for it must get on before
+    // they leave: nothing after the loop waits for all lanes.
+    bool mayWait = blocks[block].mayWait;
+    for (unsigned b : region)
+      mayWait |= blocks[b].mayWait;
+    if (mayWait && seen[block]) {
+      takesTurns = true;
+      if (meeting != exit()) {
+        meeting = exit();
+        continue;
+      }
+    }
     bool last = std::all_of(region.begin(), region.end(),
                             [&](unsigned b) { return b < meeting; });
-    if (!last)
+    if (!last) {
+      meeting = postDominator[meeting];
       continue;
+    }
     bool changed = false;
     for (unsigned b : region) {
       changed |= !blocks[b].divergent;

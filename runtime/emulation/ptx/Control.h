@@ -29,6 +29,8 @@ struct Block {
   /// has the taken side first.
   std::vector<unsigned> successors;
   bool divergent = false;
+  /// Reads what other threads write: in a loop, it may wait for them.
+  bool mayWait = false;
 };
 
 class Control {
@@ -43,6 +45,10 @@ public:
   /// True for an instruction that ends a block.
   static bool isTerminator(const Instruction &instruction);
 
+  /// True when lanes may wait for each other in a loop: then they must take
+  /// turns.
+  bool needsTurns() const { return takesTurns; }
+
   /// Marks as divergent what lanes may run apart when they disagree at the end
   /// of `block`. True when a block became divergent by it.
   bool markDivergent(unsigned block);
@@ -53,6 +59,7 @@ private:
   void findPostDominators();
 
   std::vector<unsigned> postDominator;
+  bool takesTurns = false;
 };
 
 /// What is the same in all lanes of a warp, found together with the divergence
