@@ -6,6 +6,7 @@ import functools
 import numpy as np
 import pytest
 
+import device_code
 import device_runner
 from test_kernels_sdpa import CASES, LIMITS, Attention, close
 
@@ -16,7 +17,7 @@ WIDE = {
     **{f"width_{width}": Attention(queries=75, keys=83, heads=2, width=width, value_width=width, scale=width**-0.5, causal=True, positions="s",
                                    query_start=8) for width in (16, 32, 80, 96, 128, 192, 256)},
     "widths_differ": Attention(queries=33, keys=66, heads=2, width=64, value_width=128, scale=0.125),
-    "eight_warps": Attention(batch=9, queries=130, keys=70, heads=24, kv_heads=12, width=96, value_width=32, scale=0.1, causal=True, positions="s"),
+    "queries_in_shared": Attention(batch=9, queries=130, keys=70, heads=24, kv_heads=12, width=96, value_width=128, scale=0.1, causal=True, positions="s"),
     "two_row_tiles": Attention(batch=9, queries=130, keys=70, heads=24, kv_heads=12, width=32, value_width=64, scale=0.2, causal=True, positions="s"),
 }
 ALL = CASES | WIDE
@@ -64,3 +65,35 @@ def test_masked_keys_have_no_influence(tmp_path, dtype):
     for x, y in zip(one, other):
         np.testing.assert_array_equal(x, y)
         assert np.isfinite(x.astype(np.float32)).all()
+
+
+# FlashAttention 2.6's kernels for sm_80 (bf16, 4 warps of 32 rows, no mask in the loop), from the wheel vllm-flash-attn 2.6.2 by nvdisasm: head size -> keys
+# of a tile, products (HMMA), ldmatrix, and all instructions of a warp's step.
+FLASH_ATTENTION = {64: (128, 256, 72, 1139), 128: (32, 128, 48, 523)}
+
+
+def long_attention(width):
+    """Enough blocks for the largest tiles of rows, and no mask."""
+    case = Attention(queries=4096, keys=4096, heads=32, kv_heads=8, width=width, value_width=width, scale=0.1, dtype="bf16")
+    shapes = {"q": (1, 4096, 32, width), "k": (1, 4096, 8, width), "v": (1, 4096, 8, width)}
+    made = {name: (np.broadcast_to(np.zeros((), device_runner.DTYPES["bf16"]), shape), "bf16") for name, shape in shapes.items()}
+    return case.text(made, f"long_{width}")[0]
+
+
+def attention_loops(directory, architecture="sm_80"):
+    """head size -> Counter of the instructions in a step of the loop over keys; and the PTX."""
+    ptx, _ = device_runner.compile_ptx("".join(map(long_attention, FLASH_ATTENTION)), directory, ["--tsp-gpu-lower-sdpa-kernels"])
+    found = device_code.product_loops(device_code.disassemble(ptx, architecture))
+    return {width: found[f"long_{width}"][-1] for width in FLASH_ATTENTION}, ptx
+
+
+def test_steady_loop(tmp_path):
+    """Per tensor-core product, no more than 1.1 times the instructions of FlashAttention, and no more ldmatrix."""
+    if not (device_code.find_tool("nvdisasm") and device_code.find_tool("ptxas")):
+        pytest.skip("needs ptxas and nvdisasm (./bootstrap)")
+    loops, _ = attention_loops(tmp_path)
+    for width, (_, products, matrices, instructions) in FLASH_ATTENTION.items():
+        loop = loops[width]
+        assert loop["HMMA"] in (products, products // 2), (width, loop)
+        assert loop["LDSM"] / loop["HMMA"] <= matrices / products, (width, loop)
+        assert loop.total() / loop["HMMA"] <= 1.1 * instructions / products, (width, loop)

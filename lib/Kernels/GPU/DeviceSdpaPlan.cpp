@@ -25,6 +25,9 @@ static bool suitsTensorCore(const SdpaSpec &spec, bool aligned) {
          isCopyable(spec.k) && isCopyable(spec.v);
 }
 
+/// Bytes from row to row: an odd number of 16-byte columns.
+static int64_t oddColumns(int64_t width) { return (width / 8 | 1) * 16; }
+
 DeviceSdpaPlan tsp::planDeviceSdpa(const SdpaSpec &spec, bool aligned,
                                    const TargetDescription &target) {
   DeviceSdpaPlan plan;
@@ -33,22 +36,22 @@ DeviceSdpaPlan tsp::planDeviceSdpa(const SdpaSpec &spec, bool aligned,
   int64_t buffers = 1;
   if (plan.tensorCore) {
     // 128 rows to a block, if blocks enough are left: twice the work for each
-    // byte of K and V. Narrow heads have registers for two tiles of rows in a
-    // warp, which read K and V from shared memory once for both; wide ones get
-    // more warps.
+    // byte of K and V. Heads up to 128 have registers for two tiles of rows in
+    // a warp, which read K and V from shared memory once for both, at the price
+    // of Q and half the keys where O is wide; wider ones get more warps.
     int64_t blocks =
         llvm::divideCeil(spec.rows(), 128) * spec.keyHeads * spec.batch;
     bool large = blocks >= 2 * target.numProcessors;
-    plan.rowTiles = large && widest <= 64 ? 2 : 1;
-    plan.warps = large && widest > 64 ? 8 : 4;
+    plan.rowTiles = large && widest <= 128 ? 2 : 1;
+    plan.warps = large && widest > 128 ? 8 : 4;
     plan.rows = plan.warps * 16 * plan.rowTiles;
-    // O of a wide head leaves few registers for S.
-    plan.keys = widest > 128 ? 32 : 64;
-    auto oddColumns = [](int64_t width) { return (width / 8 | 1) * 16; };
+    // O, Q and S of a lane.
+    int64_t output = plan.rowTiles * spec.valueWidth / 2,
+            queries = plan.rowTiles * spec.width / 4;
+    plan.keys = output > 64 ? 32 : 64;
     plan.pitchK = oddColumns(spec.width);
     plan.pitchV = oddColumns(spec.valueWidth);
-    // O of the widest heads leaves no registers for Q.
-    if (spec.width + spec.valueWidth > 384)
+    if (output + queries > 176)
       plan.pitchQ = plan.pitchK;
     buffers = 2;
   } else {
