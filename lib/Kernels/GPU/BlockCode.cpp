@@ -102,6 +102,8 @@ namespace {
 /// Elements that a thread handles without a loop: what it has loaded for one
 /// loop over a row is still in registers for the next.
 constexpr int64_t kUnrolled = 32;
+/// Groups of elements that a thread loads in one round of a longer loop.
+constexpr int64_t kInFlight = 4;
 constexpr int64_t kWarp = 32;
 
 int64_t getProduct(ArrayRef<int64_t> extents) {
@@ -174,14 +176,24 @@ Team::Values Team::emitLoop(ArrayRef<int64_t> extents, int64_t width,
 
   int64_t full = count / shape.size, rest = count % shape.size;
   Values carried = llvm::to_vector(inits);
+  auto atAll = [&](const LinearIndex &first, int64_t times) {
+    for (int64_t i = 0; i < times; ++i)
+      carried = at(first + i * shape.size, carried);
+  };
   if (full * width <= kUnrolled) {
-    for (int64_t i = 0; i < full; ++i)
-      carried = at(lane + i * shape.size, carried);
+    atAll(lane, full);
   } else {
-    carried = emitter.emitLoop(0, full, carried,
+    // Several loads are on their way at once.
+    int64_t times =
+        std::max<int64_t>(std::min(kInFlight, kUnrolled / width), 1);
+    int64_t rounds = full / times;
+    carried = emitter.emitLoop(0, rounds, carried,
                                [&](LinearIndex i, ValueRange arguments) {
-                                 return at(i * shape.size + lane, arguments);
+                                 carried = llvm::to_vector(arguments);
+                                 atAll(i * (times * shape.size) + lane, times);
+                                 return carried;
                                });
+    atAll(lane + rounds * times * shape.size, full % times);
   }
   if (rest == 0)
     return carried;

@@ -35,6 +35,9 @@ public:
   DeviceNest(ElementEmitter &emitter, BlockCode &code, int64_t numThreads,
              llvm::ArrayRef<Target> targets, llvm::ArrayRef<Range> ranges = {});
 
+  int64_t getNumThreads() const { return numThreads; }
+  /// Whether there are so few and so long rows that larger blocks are better.
+  bool hasLongRows() const;
   /// One unit of the grid, done by a block.
   void emitUnit(const LinearIndex &unit);
 
@@ -71,7 +74,7 @@ private:
   llvm::SmallVector<Trial::Access> tiledAccesses;
   TeamShape shape;
   int64_t innerWidth = 1, reductionWidth = 1;
-  int64_t numRows = 1;
+  int64_t numRows = 1, rowWork = 1;
 };
 
 } // namespace tsp

@@ -24,6 +24,10 @@ constexpr int64_t kBusyThreads = 32768;
 constexpr int64_t kGreatestRepeated = 4000;
 /// Elements of a row for each thread of a team.
 constexpr int64_t kElementsPerLane = 16;
+/// Rows that leave most of a GPU idle, and elements of a row for each thread of
+/// a block from which on more threads are better.
+constexpr int64_t kFewRows = 64;
+constexpr int64_t kLongRow = 64;
 /// Threads of a team whose rows are side by side: a warp reads one line.
 constexpr int64_t kColumns = 32;
 
@@ -118,6 +122,11 @@ void DeviceNest::planElements() {
   grid = llvm::divideCeil(numRows / elementWidth, numThreads);
 }
 
+bool DeviceNest::hasLongRows() const {
+  return !reductions.empty() && !shape.isStrided && numRows <= kFewRows &&
+         rowWork >= kLongRow * numThreads;
+}
+
 void DeviceNest::planTeams() {
   // The work of a row, and the loops along which it walks through memory.
   int64_t work = 1, along = 0, across = 0;
@@ -140,6 +149,7 @@ void DeviceNest::planTeams() {
       across += countContiguous(row.trial, row.trialLoops[rowLoops.back()]);
   }
 
+  rowWork = work;
   int64_t wanted = llvm::PowerOf2Ceil(llvm::divideCeil(work, kElementsPerLane));
   shape.size = std::clamp<int64_t>(wanted, 1, numThreads);
   if (hasOwnLoops) {

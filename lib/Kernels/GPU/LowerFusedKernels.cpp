@@ -24,10 +24,10 @@ using namespace tsp;
 
 namespace {
 
-/// Threads of a block, and of the only block of a kernel whose parts wait for
-/// each other.
+/// Threads of a block, and of one that has to do with few others: for long
+/// rows, or as the only block of a kernel whose parts wait for each other.
 constexpr int64_t kThreads = 256;
-constexpr int64_t kThreadsOfOneBlock = 512;
+constexpr int64_t kThreadsOfFewBlocks = 512;
 
 class DeviceLowering final : public FusedLowering {
 public:
@@ -46,8 +46,17 @@ public:
 
 private:
   std::unique_ptr<Nest> plan(ArrayRef<Target> targets) override {
-    int64_t numThreads = code.isOneBlock() ? kThreadsOfOneBlock : kThreads;
-    return std::make_unique<DeviceNest>(emitter, code, numThreads, targets);
+    auto planFor = [&](int64_t numThreads) {
+      return std::make_unique<DeviceNest>(emitter, code, numThreads, targets);
+    };
+    if (code.isOneBlock())
+      return planFor(kThreadsOfFewBlocks);
+    std::unique_ptr<DeviceNest> nest = planFor(kThreads);
+    // All nests of a kernel have blocks of one size.
+    if (targets.size() == body.front().getTerminator()->getNumOperands() &&
+        nest->hasLongRows())
+      return planFor(kThreadsOfFewBlocks);
+    return nest;
   }
   Value allocate(int64_t count, Type elementType) override {
     return code.allocate(count, elementType);
@@ -55,7 +64,7 @@ private:
 
   /// Blocks are divided among the nests.
   void emitApart(MutableArrayRef<std::unique_ptr<Nest>> nests) override {
-    code.start(kThreads);
+    code.start(static_cast<DeviceNest &>(*nests.front()).getNumThreads());
     int64_t numBlocks = 0, first = 0;
     for (std::unique_ptr<Nest> &nest : nests)
       numBlocks += nest->getGrid();
@@ -76,7 +85,7 @@ private:
 
   void emitInOrder(llvm::function_ref<void()> parts) override {
     code.setOneBlock();
-    code.start(kThreadsOfOneBlock);
+    code.start(kThreadsOfFewBlocks);
     parts();
   }
   void emitPart(Nest &nest) override {
