@@ -3,6 +3,7 @@
 """The emulated libnccl.so.2: each collective against NumPy, between threads and between processes."""
 import ctypes
 import textwrap
+import time
 from multiprocessing.pool import ThreadPool
 
 import ml_dtypes
@@ -207,6 +208,83 @@ def test_calls_of_two_streams_keep_order():
         np.testing.assert_array_equal(got, reduced([values(r, 8, np.float32) for r in range(2)], SUM))
 
 
+COMPUTE_AND_REDUCE = '''
+from test_emulated_nccl import *
+from test_emulated_driver import SCALE
+
+
+def rank(comm, device, stream):
+    module, compute, done = device.module(SCALE), cuda_driver.Stream(device), cuda_driver.Event(device)
+    found = {}
+    for ordered in (True, False):
+        found[ordered] = []
+        for _ in range(3):
+            buffer = device.upload(np.ones(4, np.float32))
+            device.synchronize()
+            module.launch("scale", 1, 4, [buffer, ctypes.c_float(3), ctypes.c_uint32(4)], stream=compute)
+            compute.record(done)
+            if ordered:
+                stream.wait(done)
+            comm.all_reduce(buffer, buffer, stream)
+            device.synchronize()
+            found[ordered].append(buffer.download()[0] == 10)
+    return found
+
+
+results = run_threads(2, rank)
+print(all(all(r[True]) for r in results), all(all(r[False]) for r in results))
+'''
+
+
+def test_missing_event_before_a_collective_shows():
+    seen = [cuda_driver.run_script(COMPUTE_AND_REDUCE, TSP_EMULATION_SEED=seed).stdout.split() for seed in range(1, 7)]
+    assert all(ordered == "True" for ordered, _ in seen)
+    assert any(unordered == "False" for _, unordered in seen)
+
+
+def test_seeds_change_nothing():
+    script = "from test_emulated_nccl import *\njudge(run_threads(4, lambda *a: collectives(*a, np.float32, 999)), np.float32, 999)"
+    for seed in (1, 2, 3):
+        process = cuda_driver.run_script(script, TSP_EMULATION_SEED=seed)
+        assert process.returncode == 0, process.stderr
+
+
+def test_communicator_that_is_not_waited_for():
+    class Config(ctypes.Structure):
+        _fields_ = [("size", ctypes.c_size_t), ("magic", ctypes.c_uint), ("version", ctypes.c_uint), ("blocking", ctypes.c_int),
+                    ("rest", ctypes.c_int * 40)]
+
+    identity = nccl_library.unique_id()
+    made = []
+    for rank in range(2):
+        device, handle = cuda_driver.Device(rank), ctypes.c_void_p()
+        code = nccl_library.library().ncclCommInitRankConfig(ctypes.byref(handle), 2, identity, rank, ctypes.byref(Config(blocking=0)))
+        assert code == 7  # in progress
+        made.append(nccl_library.Comm(device, 2, rank, handle))
+    deadline = time.monotonic() + 30
+    while any(comm.async_error() for comm in made):
+        assert time.monotonic() < deadline and all(comm.async_error() in (0, 7) for comm in made)
+    for comm in made:
+        comm.destroy()
+
+
+def test_registered_memory():
+    def rank(comm, device, stream):
+        memory, handle, window = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+        nccl_library.call("ncclMemAlloc", ctypes.byref(memory), ctypes.c_size_t(4000))
+        nccl_library.call("ncclCommRegister", comm.handle, memory, ctypes.c_size_t(4000), ctypes.byref(handle))
+        nccl_library.call("ncclCommWindowRegister", comm.handle, memory, ctypes.c_size_t(4000), ctypes.byref(window), 1)
+        for address, reason in ((memory.value + 4, "a window has to begin at a multiple of 4096"), (4096, "in no allocation")):
+            with pytest.raises(nccl_library.Error, match=reason):
+                nccl_library.call("ncclCommWindowRegister", comm.handle, ctypes.c_void_p(address), ctypes.c_size_t(4),
+                                  ctypes.byref(ctypes.c_void_p()), 1)
+        nccl_library.call("ncclCommWindowDeregister", comm.handle, window)
+        nccl_library.call("ncclCommDeregister", comm.handle, handle)
+        nccl_library.call("ncclMemFree", memory)
+
+    run_threads(2, rank)
+
+
 def test_graph():
     """Collectives are captured and run at each launch of the graph."""
     def rank(comm, device, stream):
@@ -273,9 +351,9 @@ def test_two_ranks_on_one_device():
         try:
             comm = nccl_library.Comm(device, 2, int(os.environ["RANK"]), nccl_library.UniqueId.from_buffer_copy(
                 bytes.fromhex(os.environ["ID"])))
-            print("made")
+            print("made", flush=True)
         except nccl_library.Error as error:
-            print(error.code, error)
+            print(error.code, error, flush=True)
         os._exit(0)""")
     for visible, expected in (("0 0", "are on the same device (bus 1)"), ("0 3", "made")):
         identity = nccl_library.id_bytes(nccl_library.unique_id()).hex()
@@ -283,7 +361,7 @@ def test_two_ranks_on_one_device():
             runs = pool.map(lambda rank: cuda_driver.run_script(script, RANK=rank, ID=identity,
                                                                 CUDA_VISIBLE_DEVICES=visible.split()[rank]), range(2))
         for run in runs:
-            assert expected in run.stdout, run.stderr
+            assert expected in run.stdout, (run.returncode, run.stderr)
 
 
 MISMATCHES = {
@@ -390,7 +468,7 @@ def test_rank_that_never_comes():
         except nccl_library.Error as error:
             print(error.code, error)""")
     process = cuda_driver.run_script(script, TSP_EMULATION_TIMEOUT=0.3)
-    assert "6 ncclCommInitRank: ncclCommInitRank: not all of 2 ranks came within" in process.stdout, process.stderr
+    assert "6 ncclCommInitRank: ncclCommInitRank: rank 1 of 2 did not come within 0.3" in process.stdout, process.stderr
 
 
 def test_link_is_simulated():

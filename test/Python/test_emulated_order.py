@@ -120,6 +120,20 @@ def destroyed_stream(ordered):
     return found == 8
 
 
+def freed(ordered):
+    # Memory that a stream frees must not be used by others behind that.
+    a, b = Stream(device), Stream(device)
+    buffer, result, done = device.upload(np.ones(4, np.float32)), device.empty((4,), np.float32), Event(device)
+    device.synchronize()
+    device.call("cuMemcpyDtoDAsync_v2", result.pointer, buffer.pointer, ctypes.c_size_t(16), b.handle)
+    b.record(done)
+    if ordered:
+        a.wait(done)
+    device.call("cuMemFreeAsync", buffer.pointer, a.handle)
+    device.synchronize()
+    return result.download()[0] == 1
+
+
 def graph(ordered):
     # A fork in a captured graph that is joined behind, or before, the second kernel.
     a, b = Stream(device), Stream(device)
@@ -143,7 +157,7 @@ def graph(ordered):
 for name in NAMES:
     print(name, [int(not globals()[name](True)) for _ in range(3)], [int(not globals()[name](False)) for _ in range(6)])
 """
-NAMES = ["event", "event_recorded_too_early", "overwriting", "host", "default_stream", "destroyed_stream", "graph"]
+NAMES = ["event", "event_recorded_too_early", "overwriting", "host", "default_stream", "destroyed_stream", "freed", "graph"]
 
 
 @pytest.fixture(scope="module")

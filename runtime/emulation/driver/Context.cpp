@@ -97,6 +97,8 @@ CUcontext tsp::emulation::primaryContext(CUdevice device) {
 
 CUresult tsp::emulation::synchronizeContext(CUcontext context) {
   std::vector<TaskRef> pending;
+  // Only work from before now can still read what has been freed by now.
+  std::vector<Allocation> retired = Memory::get().takeRetired(context);
   {
     DriverGuard guard(driverLock());
     pending.swap(context->orphans);
@@ -105,6 +107,8 @@ CUresult tsp::emulation::synchronizeContext(CUcontext context) {
   }
   for (const TaskRef &task : pending)
     Scheduler::get().wait(task);
+  for (const Allocation &range : retired)
+    Memory::unmap(range);
   return stickyError(context);
 }
 

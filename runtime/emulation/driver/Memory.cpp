@@ -10,6 +10,7 @@
 #include "driver/Context.h"
 #include "driver/Options.h"
 
+#include <algorithm>
 #include <cstring>
 #include <mutex>
 #include <sys/mman.h>
@@ -72,7 +73,7 @@ void Memory::freeLocked(std::map<uintptr_t, Allocation>::iterator found) {
     used[range.device] -= int64_t(range.size);
   if (range.kind == Allocation::Kind::Device ||
       range.kind == Allocation::Kind::PinnedHost)
-    munmap(reinterpret_cast<void *>(range.begin), mappedSize(range.size));
+    unmap(range);
   ranges.erase(found);
 }
 
@@ -85,6 +86,39 @@ CUresult Memory::free(uintptr_t begin, bool onDevice) {
     return CUDA_ERROR_INVALID_VALUE;
   freeLocked(found);
   return CUDA_SUCCESS;
+}
+
+CUresult Memory::retire(uintptr_t begin) {
+  std::unique_lock<std::shared_mutex> lock(mutex);
+  auto found = ranges.find(begin);
+  if (found == ranges.end() || found->second.kind != Allocation::Kind::Device)
+    return CUDA_ERROR_INVALID_VALUE;
+  const Allocation &range = found->second;
+  used[range.device] -= int64_t(range.size);
+  auto *data = reinterpret_cast<void *>(begin);
+  constexpr size_t largestKept = size_t(16) << 20;
+  if (range.size <= largestKept)
+    memset(data, 0xFF, range.size);
+  else
+    madvise(data, range.size, MADV_DONTNEED);
+  retired.push_back(range);
+  ranges.erase(found);
+  return CUDA_SUCCESS;
+}
+
+std::vector<Allocation> Memory::takeRetired(CUcontext context) {
+  std::unique_lock<std::shared_mutex> lock(mutex);
+  auto isKept = [&](const Allocation &range) {
+    return range.context != context;
+  };
+  auto first = std::partition(retired.begin(), retired.end(), isKept);
+  std::vector<Allocation> taken(first, retired.end());
+  retired.erase(first, retired.end());
+  return taken;
+}
+
+void Memory::unmap(const Allocation &range) {
+  munmap(reinterpret_cast<void *>(range.begin), mappedSize(range.size));
 }
 
 CUresult Memory::add(const Allocation &allocation) {

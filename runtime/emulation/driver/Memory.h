@@ -14,6 +14,7 @@
 #include <map>
 #include <shared_mutex>
 #include <string>
+#include <vector>
 
 namespace tsp::emulation {
 
@@ -47,6 +48,12 @@ public:
                     unsigned flags, void **result);
   /// Frees a range that `allocate` made; `begin` has to be its first address.
   CUresult free(uintptr_t begin, bool onDevice);
+  /// The same while other work may run: the range is no allocation any more,
+  /// but who found it before still reads something (0xFF, or zeros of large
+  /// ranges) until what `takeRetired` gives is unmapped.
+  CUresult retire(uintptr_t begin);
+  std::vector<Allocation> takeRetired(CUcontext context);
+  static void unmap(const Allocation &range);
 
   /// Makes memory that belongs to somebody else known, and unknown again.
   CUresult add(const Allocation &allocation);
@@ -70,6 +77,7 @@ private:
   mutable std::shared_mutex mutex;
   std::map<uintptr_t, Allocation> ranges;
   std::map<int, int64_t> used;
+  std::vector<Allocation> retired;
   uint64_t nextId = 1;
 };
 

@@ -85,9 +85,7 @@ CUresult CUDAAPI cuMemFreeAsync(CUdeviceptr begin, CUstream handle) {
       range.kind != Allocation::Kind::Device)
     return CUDA_ERROR_INVALID_VALUE;
   StreamWork work;
-  work.work = [begin](const TaskRef &) {
-    return Memory::get().free(begin, true);
-  };
+  work.work = [begin](const TaskRef &) { return Memory::get().retire(begin); };
   return enqueue(stream, std::move(work));
 }
 

@@ -82,10 +82,10 @@ static void addJob(ncclComm_t comm, std::function<void()> job) {
   comm->changed.notify_all();
 }
 
-/// Waits on a condition that other ranks bring about. False with a reason after
-/// a failure, an abort, or too long.
+/// Waits until all ranks have come to where this one is. False after a failure,
+/// an abort, or too long.
 static bool waitForRanks(ncclComm_t comm, const std::string &what,
-                         const std::function<bool()> &condition) {
+                         const std::function<bool(int)> &hasCome) {
   Segment &segment = *comm->segment;
   int64_t start = monotonicNs();
   while (true) {
@@ -93,19 +93,27 @@ static bool waitForRanks(ncclComm_t comm, const std::string &what,
     std::string why;
     if (segment.failure(why) || comm->isAborted)
       return false;
-    if (condition())
-      return true;
-    segment.sleep(comm->rank, ticket, 20000000);
-    for (int peer = 0; peer < comm->ranks; ++peer)
-      if (std::string gone = segment.whyGone(peer); !gone.empty())
+    bool late = double(monotonicNs() - start) > timeoutSeconds() * 1e9;
+    bool all = true;
+    for (int peer = 0; peer < comm->ranks; ++peer) {
+      if (hasCome(peer))
+        continue;
+      all = false;
+      // It may have come, and gone on, just now.
+      std::string gone = segment.whyGone(peer);
+      if (!gone.empty() && !hasCome(peer))
         segment.fail(ncclRemoteError, gone + ": rank " +
                                           std::to_string(comm->rank) +
                                           " waits in " + what);
-    if (double(monotonicNs() - start) > timeoutSeconds() * 1e9)
-      segment.fail(ncclRemoteError,
-                   what + ": not all of " + std::to_string(comm->ranks) +
-                       " ranks came within " +
-                       std::to_string(int(timeoutSeconds())) + " s");
+      else if (late)
+        segment.fail(ncclRemoteError,
+                     what + ": rank " + std::to_string(peer) + " of " +
+                         std::to_string(comm->ranks) + " did not come within " +
+                         std::to_string(timeoutSeconds()) + " s");
+    }
+    if (all)
+      return true;
+    segment.sleep(comm->rank, ticket, 20000000);
   }
 }
 
@@ -131,8 +139,9 @@ static ncclResult_t joinRanks(ncclComm_t comm, const std::string &name,
   comm->segment.reset(Segment::open(name, comm->rank, comm->ranks, bus, why));
   if (!comm->segment)
     return fail(comm, ncclInvalidArgument, why);
-  bool all = waitForRanks(
-      comm, what, [&] { return comm->segment->joined() == comm->ranks; });
+  bool all = waitForRanks(comm, what, [&](int peer) {
+    return comm->segment->member(peer).state != Member::Absent;
+  });
   // All have it, or nobody will: the name is needed no more.
   comm->segment->removeName();
   if (all)
@@ -194,11 +203,8 @@ static bool findPlace(ncclComm_t parent, uint64_t number, int color, int key,
   auto splitOf = [&](int peer) -> Member::Split & {
     return segment.member(peer).splits[number % 2];
   };
-  bool all = waitForRanks(parent, "ncclCommSplit", [&] {
-    for (int peer = 0; peer < parent->ranks; ++peer)
-      if (splitOf(peer).number < number)
-        return false;
-    return true;
+  bool all = waitForRanks(parent, "ncclCommSplit", [&](int peer) {
+    return splitOf(peer).number >= number;
   });
   rank = ranks = 0;
   for (int peer = 0; peer < parent->ranks; ++peer) {
@@ -273,6 +279,8 @@ static void runBatch(const Batch &batch, void *token) {
       comm->exchange->run(batch.operations, isAborted))
     return tspEmulationFinish(token, CUDA_SUCCESS);
   noteFailure(comm);
+  if (comm->exchange)
+    comm->exchange->waitForReaders();
   constexpr int grace = 2000;
   for (int ms = 0; ms < grace && !comm->isAborted; ++ms)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -315,11 +323,19 @@ ncclResult_t tsp::emulation::finalize(ncclComm_t comm) {
   return comm->state;
 }
 
+/// Tells the others that this rank will do nothing more.
+static void leave(ncclComm_t comm, Member::State state) {
+  if (!comm->segment)
+    return;
+  comm->segment->member(comm->rank).state = state;
+  comm->segment->ringAll();
+}
+
 void tsp::emulation::destroy(ncclComm_t comm, bool aborts) {
-  if (aborts)
+  if (aborts) {
     comm->isAborted = true;
-  if (comm->segment && aborts)
-    comm->segment->ring(comm->rank);
+    leave(comm, Member::Aborted);
+  }
   // Aborted calls end soon, and calls that streams come to later end at once.
   finalize(comm);
   {
@@ -328,11 +344,7 @@ void tsp::emulation::destroy(ncclComm_t comm, bool aborts) {
     comm->changed.notify_all();
   }
   comm->thread.join();
-  if (comm->segment) {
-    comm->segment->member(comm->rank).state =
-        aborts ? Member::Aborted : Member::Left;
-    comm->segment->ringAll();
-  }
+  leave(comm, aborts ? Member::Aborted : Member::Left);
   cuCtxPushCurrent(comm->context);
   cuStreamDestroy(comm->order);
   cuCtxPopCurrent(nullptr);

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 using namespace tsp::emulation;
 
@@ -104,7 +105,7 @@ bool Exchange::runMoves(std::vector<Move> moves, const IsAborted &isAborted) {
     if (wait > 0)
       segment.sleep(rank, ticket, wait);
     if (wait == checkIntervalNs && segment.member(rank).bell == ticket)
-      checkPeers(moves);
+      checkPeers(moves, ticket);
   }
 }
 
@@ -224,8 +225,15 @@ void Exchange::advanceReceive(Move &move) {
     move.deliveredAt = deliveryTimeNs(device, move.bytes);
   }
   if (segment.isInThisProcess(move.peer)) {
-    if (move.moved < move.bytes)
+    // The sender sees the mark before it gives its buffer up, or this sees that
+    // it may have done so.
+    channel.isRead = 1;
+    bool isThere = !segment.mayVanish(move.peer);
+    if (isThere && move.moved < move.bytes)
       consume(move, channel.source, move.bytes);
+    channel.isRead = 0;
+    if (!isThere)
+      return;
   } else {
     while (move.moved < channel.produced) {
       size_t offset = move.moved % Channel::ringBytes;
@@ -247,7 +255,13 @@ void Exchange::advanceReceive(Move &move) {
   segment.ring(move.peer);
 }
 
-void Exchange::checkPeers(const std::vector<Move> &moves) {
+void Exchange::waitForReaders() {
+  for (int peer = 0; peer < segment.ranks(); ++peer)
+    while (segment.isInThisProcess(peer) && segment.channel(rank, peer).isRead)
+      std::this_thread::yield();
+}
+
+void Exchange::checkPeers(const std::vector<Move> &moves, uint32_t ticket) {
   bool late = double(monotonicNs() - lastProgress) > timeoutSeconds() * 1e9;
   for (const Move &move : moves) {
     if (move.isDone || move.peer == rank)
@@ -258,7 +272,9 @@ void Exchange::checkPeers(const std::vector<Move> &moves) {
              (move.number ? "collective" + which + ", " : "") +
              move.signature.str() + ", for rank " + std::to_string(move.peer);
     };
-    if (std::string gone = segment.whyGone(move.peer); !gone.empty())
+    std::string gone = segment.whyGone(move.peer);
+    // What it did before it went has rung the bell.
+    if (!gone.empty() && segment.member(rank).bell == ticket)
       return fail(ncclRemoteError, gone + ": " + waits());
     if (late)
       return fail(ncclRemoteError,

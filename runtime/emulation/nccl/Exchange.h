@@ -62,6 +62,10 @@ public:
   bool run(const std::vector<Operation> &operations,
            const IsAborted &isAborted);
 
+  /// After a failure or an abort, which the others know of: waits until none of
+  /// them reads this rank's buffers any more.
+  void waitForReaders();
+
 private:
   bool announce(const Signature &signature);
   bool runMoves(std::vector<Move> moves, const IsAborted &isAborted);
@@ -72,8 +76,8 @@ private:
   bool checkMessage(const Channel &channel, const Move &move);
   void consume(Move &move, const char *data, size_t bytes);
   /// Fails if a peer of an unfinished move is gone, or nothing has moved for
-  /// too long.
-  void checkPeers(const std::vector<Move> &moves);
+  /// too long. Of a move that could go on the bell has rung since `ticket`.
+  void checkPeers(const std::vector<Move> &moves, uint32_t ticket);
   std::string nameOfSelf() const;
   void fail(ncclResult_t code, const std::string &why);
 

@@ -105,7 +105,6 @@ Segment *Segment::open(const std::string &name, int rank, int ranks, int bus,
     delete segment;
     return nullptr;
   }
-  ++segment->header->joined;
   segment->ringAll();
   return segment;
 }
@@ -126,10 +125,13 @@ bool Segment::fail(ncclResult_t code, const std::string &why) {
 }
 
 ncclResult_t Segment::failure(std::string &why) const {
-  if (header->failed != 2)
+  if (header->failed == 0)
     return ncclSuccess;
+  // Being written; by somebody who may die over it.
+  for (int ms = 0; header->failed == 1 && ms < 1000; ++ms)
+    usleep(1000);
   why = header->why;
-  return ncclResult_t(header->code);
+  return header->code ? ncclResult_t(header->code) : ncclRemoteError;
 }
 
 void Segment::ring(int rank) {
@@ -174,4 +176,8 @@ std::string Segment::whyGone(int rank) {
 
 bool Segment::isInThisProcess(int rank) {
   return member(rank).process == getpid();
+}
+
+bool Segment::mayVanish(int rank) {
+  return header->failed != 0 || member(rank).state == Member::Aborted;
 }

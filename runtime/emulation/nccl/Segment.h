@@ -54,8 +54,10 @@ struct Channel {
   Signature signature;
   uint64_t number;
   uint64_t bytes;
-  /// Where it is in the memory of the sender's process.
+  /// Where it is in the memory of the sender's process, and whether a receiver
+  /// of the same process reads it there.
   const char *source;
+  std::atomic<uint32_t> isRead;
   /// Bytes that went into and came out of `ring`, between processes.
   std::atomic<uint64_t> produced;
   std::atomic<uint64_t> consumed;
@@ -80,8 +82,6 @@ public:
   Member &member(int rank) { return members[rank]; }
   Channel &channel(int from, int to) { return channels[from * numRanks + to]; }
 
-  /// Ranks that have joined.
-  int joined() const { return int(header->joined.load()); }
   /// Takes the name away; who has the memory keeps it.
   void removeName();
 
@@ -101,10 +101,12 @@ public:
   /// empty while it is well.
   std::string whyGone(int rank);
   bool isInThisProcess(int rank);
+  /// Whether a rank's buffers may go away, since it has aborted or all have
+  /// failed.
+  bool mayVanish(int rank);
 
 private:
   struct Header {
-    std::atomic<uint32_t> joined;
     std::atomic<int32_t> ranks;
     /// 0: none, 1: being written, 2: there.
     std::atomic<uint32_t> failed;
