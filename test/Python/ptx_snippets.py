@@ -4,8 +4,6 @@
 
 In the text %d is the result and %a, %b, %c are the inputs, of the types of their arrays; %p0, %p1 and %t0 to %t3 (32 bits),
 %w0, %w1 (64 bits), %h0, %h1 (16 bits) and %f0 are free to use."""
-import math
-
 import numpy as np
 
 from ptx_reference import (BF16, bits_of, by_halves, exact, float_to_int, halves, integers, pack, truncated_division)
@@ -258,4 +256,5 @@ snippet("set.ge.f32.f32 %d, %a, %b;", [np.float32] * 2, np.float32, lambda x, y:
 snippet("setp.ne.s32 %p0, %a, 0; setp.ne.s32 %p1, %b, 0; and.pred %p0, %p0, %p1; not.pred %p0, %p0; selp.u32 %d, 1, 0, %p0;",
         [np.int32] * 2, np.uint32, integers(lambda x, y: not (x and y), np.uint32))
 snippet("cnot.b32 %d, %a;", [np.uint32], np.uint32, integers(lambda x: x == 0, np.uint32))
-assert len(SNIPPETS) > 200 and math.isfinite(len(SNIPPETS))
+snippet("add.u32 _, %a, 1; add.cc.u32 _, %a, %b; addc.u32 %d, 0, 0;", [np.uint32] * 2, np.uint32, integers(lambda x, y: x + y >> 32, np.uint32))
+assert len(SNIPPETS) > 200

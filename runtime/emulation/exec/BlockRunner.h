@@ -112,7 +112,6 @@ private:
   std::string describeMiss(uint64_t address, unsigned bytes) const;
   void record(uint64_t block, std::string message);
 
-  static constexpr unsigned numBarriers = 16;
   LaunchState &state;
   uint64_t blockNumber = 0;
   std::vector<Warp> warps;

@@ -12,8 +12,6 @@
 
 namespace tsp::emulation {
 
-static constexpr unsigned numBarriers = 16;
-
 Checker::Checker(BlockRunner &block, unsigned warps, const uint8_t *shared,
                  uint32_t sharedBytes)
     : block(block), sharedBase(reinterpret_cast<uint64_t>(shared)),

@@ -18,6 +18,8 @@
 namespace tsp::emulation {
 
 constexpr unsigned warpSize = 32;
+/// Barriers of a block.
+constexpr unsigned numBarriers = 16;
 
 class BlockRunner;
 

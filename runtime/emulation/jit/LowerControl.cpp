@@ -186,8 +186,14 @@ void Lowering::lowerBlock(unsigned number) {
 void Lowering::lowerInstruction(const Instruction &instruction) {
   current = &instruction;
   guard = nullptr;
-  wide = instruction.numResults() == 0;
-  instruction.forEachDef([&](int reg) { wide |= !uniformity.isUniform(reg); });
+  bool hasResult = false;
+  wide = false;
+  instruction.forEachDef([&](int reg) {
+    hasResult = true;
+    wide |= !uniformity.isUniform(reg);
+  });
+  // Also when every result is thrown away.
+  wide |= !hasResult;
   auto handler = handlers().find(instruction.opcode);
   if (handler == handlers().end())
     unsupported();
