@@ -33,8 +33,8 @@ def shapes(m, n, k, layout):
 
 
 def product(a, b, layout):
-    """In f32: the sums of the reference are then far nearer than what bf16 can tell."""
-    a, b = a.astype(np.float32), b.astype(np.float32)
+    """In f32 or better: far nearer than what bf16 can tell."""
+    a, b = (x.astype(np.promote_types(x.dtype, np.float32)) for x in (a, b))
     return (a if LAYOUTS[layout][0] else a.T) @ (b.T if LAYOUTS[layout][1] else b)
 
 
@@ -56,6 +56,25 @@ def test_tile(tiles, name, layout):
     a, b = random(rng, lhs, "bf16"), random(rng, rhs, "bf16")
     found, = kernel([a, b], [((m, n), "bf16")])
     assert error(found, product(a, b, layout)) < LIMITS["bf16"]
+
+
+TF32 = (", algorithm = <lhs_precision_type = tf32, rhs_precision_type = tf32, accumulation_type = f32, lhs_component_count = 1, "
+        "rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = false>")
+
+
+@pytest.mark.parametrize("m, n, k", [(1280, 1280, 96), (504, 616, 68), (131, 67, 37)])
+def test_tf32(tmp_path, m, n, k):
+    """Where the program allows it, f32 operands are rounded to 10 bits of mantissa, to nearest."""
+    text = "".join(dot_text(f"k_{layout}", *shapes(m, n, k, layout), "f32", extra=TF32)[0] for layout in LAYOUTS)
+    kernels = on_device(text, tmp_path)
+    rng = np.random.default_rng(0)
+    for layout in LAYOUTS:
+        lhs, rhs, *_ = shapes(m, n, k, layout)
+        a, b = random(rng, lhs, "f32"), random(rng, rhs, "f32")
+        found, = kernels[f"k_{layout}"]([a, b], [((m, n), "f32")])
+        rounded = [((x.view(np.uint32) + 0x1000) & 0xFFFFE000).view(np.float32).astype(np.float64) for x in (a, b)]
+        assert error(found, product(*rounded, layout)) < 1e-6
+        assert error(found, product(a, b, layout)) > 1e-4
 
 
 # Products long enough for a steady loop, and what is in that loop in cuBLAS 13.0's kernel of the same tile, stages of k and layout
@@ -93,6 +112,7 @@ def test_no_spills(tmp_path, architecture):
         pytest.skip("needs ptxas (./bootstrap)")
     text = long_products() + "".join(dot_text(f"{name}_{layout}", *shapes(*TILES[name][0], layout), "bf16")[0].replace("@", "@r_")
                                      for name in TILES for layout in ("tn", "nt") if "128" not in name)
+    text += "".join(dot_text(f"tf32_{name}_{layout}", *shapes(*LONG[name], layout), "f32", extra=TF32)[0] for name in LONG for layout in ("tn", "tt"))
     text += "".join(dot_text(f"{form}_{dtype}", *FORMS[form], dtype)[0]
                     for form in ("matrix", "decode", "decode_rows", "three_rows", "turned_contraction", "aligned") for dtype in ("f32", "f64", "f16"))
     ptx, launches = device_runner.compile_ptx(text, tmp_path, PASSES, architecture)

@@ -19,12 +19,12 @@ def GpuLowerGemmKernels : Pass<"tsp-gpu-lower-gemm-kernels", "mlir::ModuleOp"> {
   let description = [{
     A kernel in tensor form whose work is one `stablehlo.dot_general` of floats
     becomes a product in device form (lib/Kernels/GPU/DeviceGemm.h): on tensor
-    cores where both sides are of one type of 16 or 8 bits and sums are f32, in
-    exact f32 or f64 on the vector units else, and by a kernel that reads the
-    other side once where there are at most four rows. What is folded into the
-    product, and what happens to it, is as in `tsp-lower-gemm-kernels`. Any
-    sizes and strides are taken; how fast they are read depends on their
-    alignment.
+    cores where both sides are of one type of 16 or 8 bits and sums are f32, or
+    where the algorithm of the op lets f32 operands be rounded to tf32; in exact
+    f32 or f64 on the vector units else; and by a kernel that reads the other side
+    once where there are at most four rows. What is folded into the product, and
+    what happens to it, is as in `tsp-lower-gemm-kernels`. Any sizes and strides
+    are taken; how fast they are read depends on their alignment.
 
     ```
     func.func private @k(%x: tensor<512x576xbf16>, %w: tensor<1536x576xbf16>)

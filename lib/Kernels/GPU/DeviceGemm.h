@@ -9,11 +9,12 @@
 // tile of C for one choice of the outer dims; the contraction goes in tiles of
 // bk, which do not straddle the contracted dims but the last.
 //
-// `tensorCore`: 16-bit floats. Tiles of A and B come through shared memory in a
-//   pipeline of `stages`, by cp.async where memory is aligned for it, else
-//   through registers. They lie there as in global memory, with the chunks of
-//   16 bytes of a line permuted, so that neither the copies nor ldmatrix meet a
-//   bank twice.
+// `tensorCore`: 16-bit floats, and f32 that may be rounded to tf32. Tiles of A
+//   and B come through shared memory in a pipeline of `stages`, by cp.async
+//   where memory is aligned for it, else through registers. They lie there as
+//   in global memory (tf32: along k, which is what ldmatrix can read), with the
+//   chunks of 16 bytes of a line permuted, so that neither the copies nor
+//   ldmatrix meet a bank twice.
 // `vectorUnit`: all else; exact f32 or f64 products of register tiles.
 // `rows`:       few rows, bound by reading B: dot products by warps, or columns
 //   by threads with k split over the warps, as B lies.
@@ -51,6 +52,15 @@ struct DeviceGemmPlan {
 
   int64_t warpsN() const { return bn / wn; }
 };
+
+/// Whether the lines of a tile of this type in shared memory run along k
+/// whatever memory does: only elements of 16 bits can be turned on the way to
+/// registers.
+inline bool sharedAlongK(mlir::Type element) { return element.isF32(); }
+
+/// Elements between lines of a tile that is not permuted: a vector more, so
+/// that lines start in different banks.
+inline constexpr int64_t kLinePadding = 4;
 
 /// Tiles of bk that the contraction takes.
 int64_t countTiles(const GemmSpec &spec, int64_t bk);

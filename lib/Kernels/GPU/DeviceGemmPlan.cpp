@@ -43,12 +43,24 @@ static DeviceRead planRead(const GemmSpec &spec, const GemmOperand &operand,
   read.alongK =
       alongK > 0 || alongFree > 0 ? alongK >= alongFree : strideK <= strideFree;
   read.width = std::max<int64_t>({alongK, alongFree, 1});
-  read.async = bytes == 2 && read.width >= 2;
+  read.async = read.width * bytes >= 4;
   return read;
 }
 
-/// The type of tensor-core operands, or null. f8 values are f16 values.
-static Type tensorCoreElement(const GemmSpec &spec) {
+/// Whether the program lets f32 operands be rounded to tf32.
+static bool allowsTf32(stablehlo::DotGeneralOp dot) {
+  auto algorithm = dot.getAlgorithmAttr();
+  return algorithm && isa<FloatTF32Type>(algorithm.getLhsPrecisionType()) &&
+         isa<FloatTF32Type>(algorithm.getRhsPrecisionType()) &&
+         algorithm.getLhsComponentCount() == 1 &&
+         algorithm.getRhsComponentCount() == 1 &&
+         algorithm.getNumPrimitiveOperations() == 1;
+}
+
+/// The type of tensor-core operands (f32: tf32), or null. f8 values are f16
+/// values.
+static Type tensorCoreElement(const GemmSpec &spec,
+                              stablehlo::DotGeneralOp dot) {
   Type a = spec.a.element, b = spec.b.element;
   if (!spec.compute.isF32() || a != b)
     return Type();
@@ -56,10 +68,11 @@ static Type tensorCoreElement(const GemmSpec &spec) {
     return a;
   if (a.getIntOrFloatBitWidth() == 8)
     return Float16Type::get(a.getContext());
-  return Type();
+  return a.isF32() && allowsTf32(dot) ? a : Type();
 }
 
 namespace {
+/// `bk` is for elements of 16 bits.
 struct TileShape {
   int64_t bm, bn, bk, wm, wn, stages;
 
@@ -80,8 +93,9 @@ static const TileShape asyncShapes[] = {
     {32, 64, 64, 16, 32, 4},   {16, 128, 64, 16, 32, 4},
 };
 
-/// Copies through registers leave room for small tiles only.
-static const TileShape registerShapes[] = {{64, 64, 32, 32, 32, 3}};
+/// Copies of single elements, through registers or not, leave registers for
+/// small tiles only.
+static const TileShape narrowShapes[] = {{64, 64, 32, 32, 32, 3}};
 
 /// What a step of one of the contraction takes on a multiprocessor.
 struct StepCost {
@@ -118,22 +132,28 @@ static int64_t product(ArrayRef<int64_t> sizes) {
 static void planTensorCore(DeviceGemmPlan &plan, const GemmSpec &spec,
                            int64_t outer, const TargetDescription &target) {
   plan.kind = DeviceGemmPlan::tensorCore;
-  ArrayRef<TileShape> shapes = registerShapes;
-  if (plan.a.async && plan.b.async) {
-    shapes = asyncShapes;
-  } else {
-    // One thread copies one element at a time.
-    plan.a.width = plan.a.async ? plan.a.width : 1;
-    plan.b.width = plan.b.async ? plan.b.width : 1;
+  int64_t bytes = plan.element.getIntOrFloatBitWidth() / 8;
+  bool manyCopies = false;
+  for (auto [read, operand] :
+       {std::pair(&plan.a, &spec.a), std::pair(&plan.b, &spec.b)}) {
+    // What is converted or turned is copied one by one.
+    read->async &= operand->element == plan.element;
+    if (!read->async || (!read->alongK && sharedAlongK(plan.element)))
+      read->width = 1;
+    manyCopies |= !read->async || (bytes == 4 && read->width == 1);
   }
+  ArrayRef<TileShape> shapes = asyncShapes;
+  if (manyCopies)
+    shapes = narrowShapes;
   const TileShape *best = nullptr;
   double least = 0;
   for (const TileShape &shape : shapes) {
     if (shape.pipelineBytes() > target.sharedPerBlock)
       continue;
     double lines = shape.bm + shape.bn;
-    StepCost step{2.0 * shape.bm * shape.bn, target.bf16TeraFlops * 1e3,
-                  2.0 * shape.warps() * (shape.wm + shape.wn), 2 * lines};
+    StepCost step{
+        2.0 * shape.bm * shape.bn, target.bf16TeraFlops * 1e3 * 2 / bytes,
+        double(bytes * shape.warps() * (shape.wm + shape.wn)), bytes * lines};
     double time = estimate(spec, shape.bm, shape.bn, outer, step, target);
     if (!best || time < least) {
       best = &shape;
@@ -142,7 +162,7 @@ static void planTensorCore(DeviceGemmPlan &plan, const GemmSpec &spec,
   }
   plan.bm = best->bm;
   plan.bn = best->bn;
-  plan.bk = best->bk;
+  plan.bk = best->bk * 2 / bytes;
   plan.wm = best->wm;
   plan.wn = best->wn;
   plan.stages = best->stages;
@@ -179,7 +199,7 @@ static void planVectorUnit(DeviceGemmPlan &plan, const GemmSpec &spec,
   }
   plan.bm = plan.bn = side;
   plan.tm = plan.tn = side / 16;
-  int64_t pipeline = 2 * 2 * plan.bk * (side + 4) * bytes;
+  int64_t pipeline = 2 * 2 * plan.bk * (side + kLinePadding) * bytes;
   plan.sharedBytes =
       std::max(pipeline, side * StagedSums::lineOf(side) * bytes);
 }
@@ -212,7 +232,7 @@ DeviceGemmPlan tsp::planDeviceGemm(const GemmKernel &kernel,
   DeviceGemmPlan plan;
   plan.a = planRead(spec, spec.a, spec.m, dot.offsetA);
   plan.b = planRead(spec, spec.b, spec.n, dot.offsetB);
-  plan.element = tensorCoreElement(spec);
+  plan.element = tensorCoreElement(spec, kernel.dot);
   int64_t outer = product(spec.outer);
   if (spec.m <= 4)
     planRows(plan, spec, outer, target);

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Step i of the pipeline multiplies tile i of k, with tiles up to i + stages -
-// 1 on their way. Fragments are read one slice of 16 ahead of their product, so
+// 1 on their way. Fragments are read one slice of k ahead of their product, so
 // the last slice of a step is the moment at which the next tile must have
 // arrived: there is the one barrier of a step. It also says that all are done
 // reading tile i, so that the copy of tile i + stages to its place starts
@@ -27,16 +27,27 @@ using namespace tsp;
 
 using Values = DeviceEmitter::Values;
 
+static int64_t byteWidth(Type element) {
+  return element.getIntOrFloatBitWidth() / 8;
+}
+
+/// Slices of k that one tensor-core product takes: 32 bytes of each side.
+static int64_t countSlices(int64_t bk, Type element) {
+  return bk * byteWidth(element) / 32;
+}
+
 namespace {
 
 /// Reads the fragments of one side for a slice of k.
 class FragmentReader {
 public:
   /// `warp`: first row or column of this warp's part of the tile. A fragment of
-  /// A is 16 x 16, two fragments of B are 16 x 16 together.
+  /// A is 16 rows of a slice, two fragments of B are 16 columns together.
   FragmentReader(DeviceEmitter &e, bool isA, bool alongK, int64_t extent,
-                 int64_t bk, Value warp, int64_t count)
-      : e(e), alongK(alongK), tile{alongK ? bk : extent}, count(count) {
+                 int64_t bk, Type element, Value warp, int64_t count)
+      : e(e), alongK(alongK), element(element), tile{(alongK ? bk : extent) *
+                                                     byteWidth(element) / 16},
+        count(count) {
     // Lane 8 i + j points to line j of the i-th 8 x 8 tile. The order of tiles
     // is that of the registers: for A along m first, for B along k first.
     Value lane = e.lane(), low = e.rem(lane, 8);
@@ -48,7 +59,7 @@ public:
     chunk = alongK ? k : freeChunk;
     // Every permutation that the slices need, once.
     for (int64_t i = 0; i < count; ++i)
-      for (int64_t slice = 0; slice < bk / 16; ++slice)
+      for (int64_t slice = 0; slice < countSlices(bk, element); ++slice)
         laneOffset(chunkOf(i, slice) % 8);
   }
 
@@ -58,7 +69,11 @@ public:
     int64_t chunk = chunkOf(i, slice);
     Value at = e.shifted(shared, e.add(slot, laneOffset(chunk % 8)));
     at = e.shifted(at, line * tile.lineBytes() + chunk / 8 * 8 * 16);
-    return loadTiles(e, at, /*transpose=*/!alongK);
+    Values fragment = loadTiles(e, at, /*transpose=*/!alongK);
+    if (element.isF32())
+      for (Value &value : fragment)
+        value = roundToTf32(e, value);
+    return fragment;
   }
 
   Values readAll(Value shared, Value slot, int64_t slice) {
@@ -81,6 +96,7 @@ private:
 
   DeviceEmitter &e;
   bool alongK;
+  Type element;
   SwizzledTile tile;
   int64_t count;
   Value row, chunk;
@@ -92,14 +108,15 @@ public:
   explicit TensorCoreGemm(DeviceGemm &gemm)
       : gemm(gemm), e(gemm.e), plan(gemm.plan), spec(gemm.spec()),
         element(gemm.plan.element), mi(plan.wm / 16), ni(plan.wn / 8),
-        slices(plan.bk / 16), warp(e.div(e.thread(), 32)),
+        slices(countSlices(plan.bk, plan.element)), warp(e.div(e.thread(), 32)),
         warpM(e.mul(e.div(warp, plan.warpsN()), plan.wm)),
         warpN(e.mul(e.rem(warp, plan.warpsN()), plan.wn)),
         copyA(gemm, spec.a, plan.a, gemm.a, gemm.m, spec.m, plan.bm, element),
         copyB(gemm, spec.b, plan.b, gemm.b, gemm.n, spec.n, plan.bn, element),
-        readA(e, /*isA=*/true, plan.a.alongK, plan.bm, plan.bk, warpM, mi),
-        readB(e, /*isA=*/false, plan.b.alongK, plan.bn, plan.bk, warpN,
-              ni / 2) {
+        readA(e, /*isA=*/true, plan.a.alongK || sharedAlongK(element), plan.bm,
+              plan.bk, element, warpM, mi),
+        readB(e, /*isA=*/false, plan.b.alongK || sharedAlongK(element), plan.bn,
+              plan.bk, element, warpN, ni / 2) {
     slotBytes = copyA.bytes() + copyB.bytes();
   }
 

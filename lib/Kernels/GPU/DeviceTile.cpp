@@ -16,15 +16,11 @@ using namespace tsp;
 
 using Values = DeviceEmitter::Values;
 
-/// Elements between lines of a tile that is not swizzled: a vector more, so
-/// that lines start in different banks.
-static constexpr int64_t kLinePadding = 4;
-
 Value SwizzledTile::offset(DeviceEmitter &e, Value row, Value chunk,
                            int64_t flip) const {
   // 128 bytes are all banks. Lines of 64 or 32 bytes share them, so that the
   // permutation changes with every second or fourth line.
-  int64_t banks = std::min<int64_t>(chunks(), 8), share = 8 / banks;
+  int64_t banks = std::min<int64_t>(chunks, 8), share = 8 / banks;
   Value turn = e.rem(e.div(row, share), banks);
   Value place = e.bitXor(e.bitXor(chunk, turn), e.i32(flip));
   return e.add(e.mul(row, lineBytes()), e.mul(place, 16));
@@ -76,18 +72,30 @@ int64_t TileCopy::bytes() const {
   return swizzled ? rows * columns * size : bk * (extent + kLinePadding) * size;
 }
 
-Value TileCopy::sharedOffset(int64_t moreRows, int64_t moreColumns) {
-  if (swizzled) {
-    // A multiple of 8 lines, or of 8 chunks, further is the same permutation.
-    SwizzledTile tile{columns};
-    int64_t lines = moreRows / 8 * 8, whole = moreColumns / 64 * 64;
-    Value c = e.add(column, moreColumns - whole);
-    Value offset = tile.offset(e, e.add(row, moreRows - lines), e.div(c, 8));
-    offset = e.add(offset, e.mul(e.rem(c, 8), 2));
-    return e.add(offset, lines * tile.lineBytes() + whole * 2);
+Value TileCopy::swizzledOffset(int64_t moreRows, int64_t moreColumns) {
+  int64_t size = stored.getIntOrFloatBitWidth() / 8, perChunk = 16 / size;
+  if (!read.alongK && sharedAlongK(stored)) {
+    SwizzledTile tile{bk / perChunk};
+    Value k = e.add(row, moreRows), free = e.add(column, moreColumns);
+    Value offset = tile.offset(e, free, e.div(k, perChunk));
+    return e.add(offset, e.mul(e.rem(k, perChunk), size));
   }
-  Value r = e.add(row, moreRows), c = e.add(column, moreColumns);
+  // A multiple of 8 lines, or of 8 chunks, further is the same permutation.
+  SwizzledTile tile{columns / perChunk};
+  int64_t eight = 8 * perChunk;
+  int64_t lines = moreRows / 8 * 8, whole = moreColumns / eight * eight;
+  Value c = e.add(column, moreColumns - whole);
+  Value offset =
+      tile.offset(e, e.add(row, moreRows - lines), e.div(c, perChunk));
+  offset = e.add(offset, e.mul(e.rem(c, perChunk), size));
+  return e.add(offset, lines * tile.lineBytes() + whole * size);
+}
+
+Value TileCopy::sharedOffset(int64_t moreRows, int64_t moreColumns) {
+  if (swizzled)
+    return swizzledOffset(moreRows, moreColumns);
   // Lines of the free dim, as the register tiles read them.
+  Value r = e.add(row, moreRows), c = e.add(column, moreColumns);
   int64_t size = stored.getIntOrFloatBitWidth() / 8;
   Value k = read.alongK ? c : r, free = read.alongK ? r : c;
   return e.mul(e.add(e.mul(k, extent + kLinePadding), free), size);

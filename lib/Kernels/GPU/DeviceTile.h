@@ -12,14 +12,13 @@
 
 namespace tsp {
 
-/// A tile of 16-bit elements as lines of `line` elements. The chunks of 16
-/// bytes of a line change places by the number of the line, so that eight lines
-/// of one chunk, and neighbouring chunks of one line, are in different banks.
+/// A tile as lines of chunks of 16 bytes. The chunks of a line change places by
+/// the number of the line, so that eight lines of one chunk, and neighbouring
+/// chunks of one line, are in different banks.
 struct SwizzledTile {
-  int64_t line;
+  int64_t chunks;
 
-  int64_t chunks() const { return line / 8; }
-  int64_t lineBytes() const { return 2 * line; }
+  int64_t lineBytes() const { return 16 * chunks; }
   /// Byte offset of chunk `chunk ^ flip` of a line (i32). Lines that are a
   /// multiple of 8 further have the same permutation.
   mlir::Value offset(DeviceEmitter &e, mlir::Value row, mlir::Value chunk,
@@ -53,6 +52,7 @@ private:
     mlir::Value offset;   ///< in shared memory
   };
   mlir::Value sharedOffset(int64_t row, int64_t column);
+  mlir::Value swizzledOffset(int64_t row, int64_t column);
   mlir::Value globalPointer(mlir::Value tilePointer, const Piece &piece);
   /// Pointer to the thread's first element of a tile, and how much of k is left
   /// from there on (null: a whole tile).

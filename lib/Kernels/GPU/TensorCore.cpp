@@ -49,13 +49,23 @@ Values tsp::multiplyTiles(DeviceEmitter &e, Type element, ValueRange a,
       for (Value &value : *side)
         value = LLVM::BitcastOp::create(e.b, e.loc, pair, value);
   }
+  if (element.isF32())
+    type = NVVM::MMATypes::tf32;
+  int64_t depth = element.isF32() ? 8 : 16;
   Value sums = NVVM::MmaOp::create(
       e.b, e.loc, structOf(e, e.b.getF32Type(), 4), left, right, c,
-      ArrayRef<int64_t>{16, 8, 16}, std::nullopt, std::nullopt,
+      ArrayRef<int64_t>{16, 8, depth}, std::nullopt, std::nullopt,
       std::array<NVVM::MMATypes, 2>{type, type},
       std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row,
                                      NVVM::MMALayout::col});
   return unpack(e, sums, 4);
+}
+
+Value tsp::roundToTf32(DeviceEmitter &e, Value bits) {
+  Value value = arith::BitcastOp::create(e.b, e.loc, e.b.getF32Type(), bits);
+  return NVVM::ConvertFloatToTF32Op::create(
+      e.b, e.loc, e.b.getI32Type(), value, NVVM::FPRoundingMode::RNA,
+      NVVM::SaturationMode::NONE, /*relu=*/false);
 }
 
 Value tsp::packPair(DeviceEmitter &e, Type element, Value low, Value high) {

@@ -30,18 +30,22 @@ namespace tsp {
 DeviceEmitter::Values loadTiles(DeviceEmitter &e, mlir::Value pointer,
                                 bool transpose);
 
-/// C + A B, elements of A and B being `element` (f16 or bf16).
+/// C + A B, elements of A and B being `element` (f16 or bf16; f32: tf32, with
+/// half as many elements, each in a register as 16 x 4 pairs would be).
 DeviceEmitter::Values multiplyTiles(DeviceEmitter &e, mlir::Type element,
                                     mlir::ValueRange a, mlir::ValueRange b,
                                     mlir::ValueRange c);
+
+/// An f32 in a register, rounded to what products of tf32 take.
+mlir::Value roundToTf32(DeviceEmitter &e, mlir::Value bits);
 
 /// Two f32 rounded to a register of two elements.
 mlir::Value packPair(DeviceEmitter &e, mlir::Type element, mlir::Value low,
                      mlir::Value high);
 
-/// Starts a copy of 16 bytes (past the first cache), 8 or 4 from global to shared
-/// memory; of which the first `valid` (i32; null: all) are read and the rest are
-/// zero.
+/// Starts a copy of 16 bytes (past the first cache), 8 or 4 from global to
+/// shared memory; of which the first `valid` (i32; null: all) are read and the
+/// rest are zero.
 void copyAsync(DeviceEmitter &e, mlir::Value shared, mlir::Value global,
                mlir::Value valid = nullptr, int64_t bytes = 16);
 /// Ends a group of copies; waits until at most `pending` groups are under way.

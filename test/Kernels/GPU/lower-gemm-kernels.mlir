@@ -111,3 +111,20 @@ func.func private @other(%x: tensor<4xf32>) -> tensor<4xf32> attributes {tsp.ker
   %y = stablehlo.add %x, %x : tensor<4xf32>
   return %y : tensor<4xf32>
 }
+
+// -----
+
+// CHECK-LABEL: gpu.func @tf32
+// CHECK: nvvm.cp.async.shared.global
+// CHECK: nvvm.ldmatrix {{.*}}layout = #nvvm.mma_layout<row>
+// CHECK: nvvm.convert.float.to.tf32 {{.*}}rna
+// CHECK: nvvm.mma.sync {{.*}}multiplicandAPtxType = #nvvm.mma_type<tf32>{{.*}}k = 8
+// CHECK: gpu.return
+func.func private @tf32(%x: tensor<67x43xf32>, %w: tensor<43x101xf32>) -> tensor<67x101xf32>
+    attributes {tsp.kernel, tsp.tied = array<i64: -1>} {
+  %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0],
+    algorithm = <lhs_precision_type = tf32, rhs_precision_type = tf32, accumulation_type = f32, lhs_component_count = 1,
+                 rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = false>
+    : (tensor<67x43xf32>, tensor<43x101xf32>) -> tensor<67x101xf32>
+  return %y : tensor<67x101xf32>
+}
