@@ -76,6 +76,7 @@ Value BlockCode::allocateShared(int64_t count, Type elementType) {
 BlockCode::Buffer BlockCode::allocateInUnit(int64_t count, Type elementType,
                                             const LinearIndex &unit,
                                             int64_t grid) {
+  // Half is left for what teams merge by, and lets two blocks be resident.
   int64_t used = shared ? shared->mark() : 0;
   if (used + ScratchPlan::getBytes(count, elementType) <= kMaxStaticShared / 2)
     return {allocateShared(count, elementType), LinearIndex(0)};
