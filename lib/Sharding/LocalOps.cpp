@@ -142,21 +142,39 @@ static Value isWithin(OpBuilder &builder, Location loc, Value index,
   return stablehlo::AndOp::create(builder, loc, above.getType(), above, below);
 }
 
-/// Index of local element `first` in the whole dim: known + rest, taken level
-/// by level from the minor axis on. `rest` is null while nothing depends on the
-/// rank.
+/// Index of local element number `known` in the whole dim, taken level by level
+/// from the minor axis on: known + rest, where `rest` is null while nothing
+/// depends on the rank.
 static Value indexOfLocal(OpBuilder &builder, Location loc, int64_t known,
                           const DimShard &shard, MeshAttr mesh) {
   Value rest;
   for (size_t level = shard.axes.size(); level-- > 0;) {
     const AxisSplit &split = shard.axes[level];
-    int64_t chunk = prefixOf(shard, level + 1, mesh).chunk / split.chunks();
+    int64_t ranks = mesh.getSizes()[split.axis];
+    // Sizes of a block and of a chunk in it.
+    int64_t local = prefixOf(shard, level + 1, mesh).chunk / split.blocks,
+            chunk = local / split.chunks();
+    // Index of the block's first element; `known` and `rest` are then in it.
+    int64_t knownBase = 0;
+    Value base;
+    if (split.blocks > 1 && !rest) {
+      knownBase = known / local * local * ranks;
+      known %= local;
+    } else if (split.blocks > 1) {
+      Value index = add(builder, loc, rest, constantI32(builder, loc, known));
+      Value block = stablehlo::DivOp::create(builder, loc, index,
+                                             constantI32(builder, loc, local));
+      base = multiplyI32(builder, loc, block, local * ranks);
+      rest = subtract(builder, loc, index,
+                      multiplyI32(builder, loc, block, local));
+      known = 0;
+    }
     Value rank = AxisIndexOp::create(builder, loc, scalarI32Type(builder),
                                      mesh.getAxes()[split.axis]);
     Value shift = multiplyI32(builder, loc, rank, chunk);
     if (split.layout == Layout::Zigzag) {
       // Chunk 0 becomes chunk r, chunk 1 becomes 2D-1-r.
-      int64_t most = 2 * (mesh.getSizes()[split.axis] - 1) * chunk;
+      int64_t most = 2 * (ranks - 1) * chunk;
       auto back = [&](int64_t from) {
         return subtract(builder, loc, constantI32(builder, loc, from), shift);
       };
@@ -171,6 +189,8 @@ static Value indexOfLocal(OpBuilder &builder, Location loc, int64_t known,
       }
     }
     rest = rest ? add(builder, loc, rest, shift) : shift;
+    rest = base ? add(builder, loc, rest, base) : rest;
+    known += knownBase;
   }
   return known == 0 ? rest
                     : add(builder, loc, rest, constantI32(builder, loc, known));
@@ -178,10 +198,9 @@ static Value indexOfLocal(OpBuilder &builder, Location loc, int64_t known,
 
 Pieces tsp::piecesOf(OpBuilder &builder, Location loc, const DimShard &shard,
                      MeshAttr mesh) {
-  Pieces pieces{shard.pieceSize(), {}};
-  for (int64_t i = 0; i < shard.pieces(); ++i)
-    pieces.offsets.push_back(
-        indexOfLocal(builder, loc, i * pieces.size, shard, mesh));
+  Pieces pieces{pieceSizeOf(shard, mesh), {}};
+  for (int64_t first = 0; first < shard.chunk; first += pieces.size)
+    pieces.offsets.push_back(indexOfLocal(builder, loc, first, shard, mesh));
   return pieces;
 }
 

@@ -160,6 +160,15 @@ Value Localizer::get(Value value, const Placement &want, Scope &scope,
 Value Localizer::materialize(Value value, const Placement &want, Scope &scope,
                              Operation *user) {
   Operation *op = value.getDefiningOp();
+  // Indices in blocks are cut from the whole: blocks may be many.
+  Placement whole = want;
+  for (DimShard &dim : whole.dims)
+    if (dim.hasBlocks())
+      dim = DimShard();
+  if (isa<stablehlo::IotaOp>(op) && whole != want)
+    return reshard(scope.builder, value.getLoc(),
+                   get(value, whole, scope, user), typeOf(value), whole, want,
+                   mesh, scope.part);
   auto rules = cast<ShardingRuleOpInterface>(op);
   ShardingRule rule = rules.getShardingRule();
   Assignment assignment(rule.factors.size());

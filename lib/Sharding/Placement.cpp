@@ -10,6 +10,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/MathExtras.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace tsp;
@@ -21,14 +22,25 @@ int64_t tsp::ranksOf(const DimShard &shard, MeshAttr mesh) {
   return ranks;
 }
 
+int64_t tsp::pieceSizeOf(const DimShard &shard, MeshAttr mesh) {
+  int64_t size = shard.chunk;
+  for (auto [level, split] : llvm::enumerate(shard.axes))
+    size = std::gcd(size, prefixOf(shard, level + 1, mesh).chunk /
+                              (split.blocks * split.chunks()));
+  return size;
+}
+
 DimShard tsp::splitOver(ArrayRef<AxisSplit> axes, int64_t total, MeshAttr mesh,
                         int64_t unit) {
   DimShard shard;
   shard.axes.assign(axes.begin(), axes.end());
   if (axes.empty())
     return shard;
-  int64_t parts = ranksOf(shard, mesh) * shard.pieces() * unit;
-  shard.chunk = llvm::divideCeil(total, parts) * unit * shard.pieces();
+  int64_t ranks = ranksOf(shard, mesh);
+  int64_t step = unit * shard.chunks();
+  shard.chunk = shard.hasBlocks()
+                    ? total / ranks
+                    : llvm::divideCeil(total, ranks * step) * step;
   return shard;
 }
 
@@ -94,24 +106,28 @@ PlacementAttr tsp::toAttr(const Placement &placement, RankedTensorType global,
   for (auto [size, dim] : llvm::zip(global.getShape(), placement.dims)) {
     SmallVector<StringAttr> axes;
     SmallVector<Layout> layouts;
+    SmallVector<int64_t> blocks;
     for (const AxisSplit &split : dim.axes) {
       axes.push_back(mesh.getAxes()[split.axis]);
       layouts.push_back(split.layout);
+      blocks.push_back(split.blocks);
     }
     int64_t unit = dim.chunk == splitOver(dim.axes, size, mesh).chunk
                        ? 1
-                       : dim.pieceSize();
+                       : dim.chunk / dim.chunks();
     StringAttr fold = dim.fold >= 0 ? mesh.getAxes()[dim.fold] : nullptr;
     if (fold && dim.units % dim.steps != 0)
       unit = size / dim.units;
-    dims.push_back(DimAttr::get(context, axes, unit, layouts, fold, dim.steps));
+    dims.push_back(
+        DimAttr::get(context, axes, unit, layouts, blocks, fold, dim.steps));
   }
   return PlacementAttr::get(context, dims, {}, CombineKind::Sum);
 }
 
-FailureOr<Placement>
-tsp::fromAttr(PlacementAttr attr, RankedTensorType global, MeshAttr mesh,
-              function_ref<InFlightDiagnostic()> emitError) {
+FailureOr<Placement> tsp::fromAttr(PlacementAttr attr, RankedTensorType global,
+                                   MeshAttr mesh,
+                                   function_ref<InFlightDiagnostic()> emitError,
+                                   bool isOutside) {
   if ((int64_t)attr.getDims().size() != global.getRank())
     return emitError() << "expected a placement of " << global.getRank()
                        << " dims for " << global << ", found " << attr;
@@ -126,15 +142,26 @@ tsp::fromAttr(PlacementAttr attr, RankedTensorType global, MeshAttr mesh,
       return axis;
     };
     SmallVector<AxisSplit> axes;
-    for (auto [name, layout] : llvm::zip(dim.getAxes(), dim.getLayouts())) {
+    for (auto [name, layout, blocks] :
+         llvm::zip(dim.getAxes(), dim.getLayouts(), dim.getBlocks())) {
       FailureOr<int> axis = number(name);
       if (failed(axis))
         return failure();
       if (mesh.getSizes()[*axis] > 1)
-        axes.push_back({*axis, layout});
+        axes.push_back({*axis, layout, blocks});
     }
     DimShard &shard = placement.dims[i];
     shard = splitOver(axes, global.getDimSize(i), mesh, dim.getUnit());
+    if (shard.hasBlocks() && isOutside)
+      return emitError() << "dim " << i << " of " << global
+                         << " is split in blocks, which only values inside a "
+                            "program can be: reshape it there";
+    if (shard.hasBlocks() &&
+        shard.chunk * ranksOf(shard, mesh) != global.getDimSize(i))
+      return emitError() << "dim " << i << " of " << global
+                         << " is split in blocks, which has to be even, found "
+                         << shard.chunk << " elements on each of "
+                         << ranksOf(shard, mesh) << " ranks";
     if (StringAttr name = dim.getFold(); name && !shard.isSharded()) {
       FailureOr<int> axis = number(name);
       if (failed(axis))

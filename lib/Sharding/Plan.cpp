@@ -134,8 +134,9 @@ LogicalResult PlanReader::readList(Operation *op, StringRef name,
     if (!attr)
       return op->emitOpError("expected ")
              << name << " of placements, found " << attrs[i];
-    auto placement =
-        fromAttr(attr, typeOf(value), mesh, [&] { return op->emitOpError(); });
+    auto placement = fromAttr(
+        attr, typeOf(value), mesh, [&] { return op->emitOpError(); },
+        /*isOutside=*/isa<func::ReturnOp>(op));
     if (failed(placement))
       return failure();
     list.push_back(*placement);
@@ -151,12 +152,14 @@ LogicalResult PlanReader::readAssignment(Operation *op, OpPlan &plan) {
                   ArrayRef<Placement> list) {
     for (auto [dims, placement] : llvm::zip(factors, list))
       for (auto [dim, shard] : llvm::zip(dims, placement.dims)) {
-        int f = rule.majorFactor(dim);
-        if (f < 0 || known[f])
-          continue;
-        known[f] = true;
-        plan.assignment[f] = shard;
-        plan.assignment[f].chunk /= rule.minorSize(dim);
+        auto parts = assignmentOf(rule, dim, shard, mesh);
+        if (failed(parts))
+          continue; // does not fit, as is found below
+        for (auto [f, part] : llvm::zip(dim, *parts))
+          if (!known[f]) {
+            known[f] = true;
+            plan.assignment[f] = part;
+          }
       }
   };
   // Operands first: results may end sharded over axes that were reduced.
@@ -276,8 +279,9 @@ LogicalResult PlanReader::readFunction(func::FuncOp func) {
       return mlir::emitError(arg.getLoc())
              << "expected argument " << arg.getArgNumber()
              << " to have a tsp.placement; run tsp-plan first";
-    auto placement = fromAttr(attr, typeOf(arg), mesh,
-                              [&] { return mlir::emitError(arg.getLoc()); });
+    auto placement = fromAttr(
+        attr, typeOf(arg), mesh, [&] { return mlir::emitError(arg.getLoc()); },
+        /*isOutside=*/true);
     if (failed(placement))
       return failure();
     placements[arg] = *placement;

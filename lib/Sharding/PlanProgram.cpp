@@ -61,7 +61,8 @@ private:
               func.getResultAttrOfType<PlacementAttr>(i, "tsp.placement"))
         if (failed(fromAttr(
                 attr, cast<RankedTensorType>(func.getResultTypes()[i]), mesh,
-                [&] { return func.emitError() << "result " << i << ": "; })))
+                [&] { return func.emitError() << "result " << i << ": "; },
+                /*isOutside=*/true)))
           return failure();
     // The values inside are as their author has them, which the checker cannot
     // know.

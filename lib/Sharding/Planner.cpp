@@ -212,6 +212,12 @@ void Planner::planReturn(Operation *op) {
       if (alias && alias.getInt() == (int64_t)i)
         placement = placements[arg];
     }
+    // Outside of the program there are no blocks.
+    for (DimShard &dim : placement.dims) {
+      const auto *blocks = llvm::find_if(
+          dim.axes, [](const AxisSplit &split) { return split.blocks != 1; });
+      dim = prefixOf(dim, blocks - dim.axes.begin(), mesh);
+    }
     plan->operands.push_back(placement);
   }
   ops[op] = std::move(plan);
@@ -310,17 +316,6 @@ SmallVector<int> Planner::axesByLevel(Operation *op) const {
   return axes;
 }
 
-/// A dim can be split only along its major factor: a minor one must be whole.
-static bool isExpressible(const ShardingRule &rule,
-                          const ShardingRule::ValueFactors &value,
-                          const Assignment &assignment) {
-  for (const auto &dim : value)
-    for (int f : dim)
-      if (f != rule.majorFactor(dim) && !assignment[f].isWhole())
-        return false;
-  return true;
-}
-
 void Planner::chooseFold(Operation *op, int axis, OpPlan &plan) {
   const ShardingRule &rule = plan.rule;
   int factor = -1;
@@ -331,7 +326,7 @@ void Planner::chooseFold(Operation *op, int axis, OpPlan &plan) {
       folded[f].fold = axis;
     for (const auto &list : {rule.operands, rule.results})
       for (const auto &dims : list)
-        if (!isExpressible(rule, dims, folded))
+        if (!isExpressible(rule, dims, folded, mesh))
           return false;
     return f >= 0 && rule.factors[f].size % folding.units == 0 &&
            plan.assignment[f].isWhole() &&
@@ -421,6 +416,12 @@ void Planner::chooseAxis(Operation *op, int axis, OpPlan &plan) {
         plan.assignment[f] != prefixOf(full, level, mesh))
       return;
     DimShard shard = prefixOf(full, level + 1, mesh);
+    // Where elements are looked up by index, blocks would be so many cases.
+    FactorKind kind = rule.factors[f].kind;
+    if (shard.hasBlocks() &&
+        (kind == FactorKind::Special ||
+         (kind == FactorKind::Reduce && isa<stablehlo::GatherOp>(op))))
+      return;
     if (rule.factors[f].evenOnly &&
         shard.chunk * ranksOf(shard, mesh) != rule.factors[f].size)
       return;
@@ -435,12 +436,10 @@ void Planner::chooseAxis(Operation *op, int axis, OpPlan &plan) {
     if (isRematerialized(operand))
       continue;
     for (auto [d, dim] : llvm::enumerate(placements[operand].dims)) {
-      // In elements of the major factor, if its pieces are whole ones.
-      int64_t minor = rule.minorSize(dims[d]);
-      DimShard shard = dim;
-      shard.chunk /= minor;
-      if (dim.isSharded() && dim.pieceSize() % minor == 0)
-        offer(rule.majorFactor(dims[d]), shard, false);
+      auto parts = assignmentOf(rule, dims[d], dim, mesh);
+      if (succeeded(parts))
+        for (auto [f, shard] : llvm::zip(dims[d], *parts))
+          offer(f, shard, false);
     }
   }
   for (auto [result, dims] : llvm::zip(op->getResults(), rule.results))
@@ -458,7 +457,7 @@ void Planner::chooseAxis(Operation *op, int axis, OpPlan &plan) {
   auto isLegal = [&](const Assignment &assignment) {
     for (const auto &list : {rule.operands, rule.results})
       for (const auto &dims : list) {
-        if (!isExpressible(rule, dims, assignment))
+        if (!isExpressible(rule, dims, assignment, mesh))
           return false;
         Placement placement = placementOf(rule, dims, assignment);
         int uses = 0;

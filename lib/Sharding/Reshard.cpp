@@ -28,7 +28,8 @@ static int64_t takerOf(int axis, const Placement &now, const Placement &to,
     auto &[has, gets] = dims;
     size_t level = has.axes.size();
     if (has.fold < 0 && gets.axes.size() > level &&
-        gets.axes[level].axis == axis && prefixOf(gets, level, mesh) == has)
+        gets.axes[level].axis == axis && gets.axes[level].blocks == 1 &&
+        prefixOf(gets, level, mesh) == has)
       return d;
   }
   return -1;
@@ -47,11 +48,11 @@ SmallVector<ReshardStep> tsp::planReshard(RankedTensorType global,
   for (int64_t d = 0; d < global.getRank(); ++d) {
     size_t stays = commonLevels(now.dims[d], to.dims[d], mesh);
     while (now.dims[d].axes.size() > stays) {
-      int axis = now.dims[d].axes.back().axis;
+      const AxisSplit &split = now.dims[d].axes.back();
       Placement after = now;
       after.dims[d] = prefixOf(now.dims[d], now.dims[d].axes.size() - 1, mesh);
-      int64_t target = takerOf(axis, now, to, mesh);
-      if (target < 0) {
+      int64_t target = takerOf(split.axis, now, to, mesh);
+      if (target < 0 || split.blocks != 1) {
         move(ReshardStep::Gather, d, after);
         continue;
       }
@@ -91,30 +92,46 @@ Value tsp::reshard(OpBuilder &builder, Location loc, Value value,
     }
     AxisSplit split = step.split();
     StringAttr axis = mesh.getAxes()[split.axis];
-    if (step.kind == ReshardStep::Slice) {
-      DimShard own;
-      own.axes = {split};
-      own.chunk = after.getDimSize(d);
-      value =
-          padWithZeros(builder, loc, value, d, 0,
-                       own.chunk * ranksOf(own, mesh) - before.getDimSize(d));
-      value = slicePieces(builder, loc, value, d,
-                          piecesOf(builder, loc, own, mesh));
-      continue;
-    }
-    int64_t whole = after.getDimSize(d);
-    int64_t unit = unitOf(whole, before.getDimSize(d), split, mesh);
-    if (step.kind == ReshardStep::Gather) {
-      value = AllGatherOp::create(builder, loc, after, value, axis, d, whole,
-                                  unit, split.layout, CodecAttr());
-    } else {
-      int64_t target = step.target, size = before.getDimSize(target);
+    if (step.kind == ReshardStep::Exchange) {
+      int64_t target = step.target, size = before.getDimSize(target),
+              whole = after.getDimSize(d);
       AxisSplit gets = step.after.dims[target].axes.back();
       value = AllToAllOp::create(
           builder, loc, after, value, axis, target, size,
-          unitOf(size, after.getDimSize(target), gets, mesh), d, whole, unit,
-          gets.layout, split.layout, CodecAttr());
+          unitOf(size, after.getDimSize(target), gets, mesh), d, whole,
+          unitOf(whole, before.getDimSize(d), split, mesh), gets.layout,
+          split.layout, CodecAttr());
+      continue;
     }
+    // Blocks are a dim of their own meanwhile.
+    auto inBlocks = [&](RankedTensorType type) {
+      SmallVector<int64_t> shape(type.getShape());
+      shape[d] /= split.blocks;
+      if (split.blocks > 1)
+        shape.insert(shape.begin() + d, split.blocks);
+      return type.clone(shape);
+    };
+    RankedTensorType source = inBlocks(before), result = inBlocks(after);
+    int64_t dim = split.blocks > 1 ? d + 1 : d;
+    value = reshape(builder, loc, value, source.getShape());
+    split.blocks = 1;
+    if (step.kind == ReshardStep::Slice) {
+      DimShard own;
+      own.axes = {split};
+      own.chunk = result.getDimSize(dim);
+      value =
+          padWithZeros(builder, loc, value, dim, 0,
+                       own.chunk * ranksOf(own, mesh) - source.getDimSize(dim));
+      value = slicePieces(builder, loc, value, dim,
+                          piecesOf(builder, loc, own, mesh));
+    } else {
+      int64_t whole = result.getDimSize(dim);
+      value = AllGatherOp::create(
+          builder, loc, result, value, axis, dim, whole,
+          unitOf(whole, source.getDimSize(dim), split, mesh), split.layout,
+          CodecAttr());
+    }
+    value = reshape(builder, loc, value, after.getShape());
   }
   return value;
 }

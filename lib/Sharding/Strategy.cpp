@@ -138,8 +138,10 @@ LogicalResult Seeds::readArguments(func::FuncOp func) {
                                                      "tsp.placement");
     if (!attr)
       continue;
-    auto placement = fromAttr(attr, cast<RankedTensorType>(arg.getType()), mesh,
-                              [&] { return mlir::emitError(arg.getLoc()); });
+    auto placement = fromAttr(
+        attr, cast<RankedTensorType>(arg.getType()), mesh,
+        [&] { return mlir::emitError(arg.getLoc()); },
+        /*isOutside=*/true);
     if (failed(placement))
       return failure();
     for (auto [d, dim] : llvm::enumerate(placement->dims))

@@ -62,6 +62,19 @@ def test_zigzag_receives_the_closed_form(exported, executable, part):
     assert received == [formula(4, SIZES)] * 4, result.bytes_received(0)
 
 
+@pytest.mark.parametrize("mesh, strategy", [("t=4", "tsp"), ("t=3", ZIGZAG), ("d=2,t=2", "data@d,tsp(zigzag)@t")])
+def test_tokens_behind_the_batch_stay_where_they_are(exported, executable, mesh, strategy):
+    """An MLP on [B S, h]: only weights move."""
+    case = dataclasses.replace(PARTS["mlp"][0])
+    flat = dataclasses.replace(case, fn=lambda params, x: case.fn(params, x.reshape(-1, x.shape[-1])).reshape(x.shape))
+    program = exported(flat)
+    result = harness.run(program, executable(program, mesh, strategy))
+    harness.judge(program, result.results, "f32")
+    ranks = int(mesh[-1])
+    received = [sum(one.values()) for one in map(result.bytes_received, range(len(result.stats["ranks"])))]
+    assert received == [closed_forms.tsp_gated_mlp(ranks, SIZES)] * len(received), result.bytes_received(0)
+
+
 def _pipe(tool, *options, text):
     done = subprocess.run([tsp.find_tool(tool), "-", "-o", "-", *options], input=text, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

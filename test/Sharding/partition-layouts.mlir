@@ -169,3 +169,26 @@ func.func public @nested(%x: tensor<11xi32> {tsp.placement = #tsp.placement<[#ts
   return %y : tensor<i32>
 }
 }
+
+// -----
+
+// Tokens behind a batch stay sharded, in blocks, where the ranks divide them; an
+// axis of the batch may be there as well. Outside of the program there are no
+// blocks.
+
+// CHECK-LABEL: func.func public @flattened(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x4x6xf32>
+// CHECK-NEXT: %[[F:.*]] = stablehlo.reshape %[[X]] : (tensor<2x4x6xf32>) -> tensor<8x6xf32>
+// CHECK-NEXT: %[[Y:.*]] = stablehlo.dot_general %[[F]], {{.*}} : (tensor<8x6xf32>, tensor<6x12xf32>) -> tensor<8x12xf32>
+// CHECK-NEXT: %[[R:.*]] = stablehlo.reshape %[[Y]] : (tensor<8x12xf32>) -> tensor<2x4x12xf32>
+// CHECK-NEXT: %[[T:.*]] = tsp.all_gather %[[R]] {axis = "t", dim = 1 : i64, layout = #tsp.layout<zigzag>, total = 8 : i64} : (tensor<2x4x12xf32>) -> tensor<2x8x12xf32>
+// CHECK-NEXT: %[[O:.*]] = stablehlo.reshape %[[T]] : (tensor<2x8x12xf32>) -> tensor<16x12xf32>
+// CHECK-NEXT: return %[[R]], %[[O]] : tensor<2x4x12xf32>, tensor<16x12xf32>
+module attributes {tsp.mesh = #tsp.mesh<["d", "t"] sizes [2, 2]>} {
+func.func public @flattened(%x: tensor<4x8x6xf32> {tsp.placement = #tsp.placement<[#tsp.dim<["d"]>, #tsp.dim<["t"], layout = zigzag>, #tsp.dim<[]>]>}, %w: tensor<6x12xf32>) -> (tensor<4x8x12xf32>, tensor<32x12xf32>) {
+  %f = stablehlo.reshape %x : (tensor<4x8x6xf32>) -> tensor<32x6xf32>
+  %y = stablehlo.dot_general %f, %w, contracting_dims = [1] x [0] : (tensor<32x6xf32>, tensor<6x12xf32>) -> tensor<32x12xf32>
+  %r = stablehlo.reshape %y : (tensor<32x12xf32>) -> tensor<4x8x12xf32>
+  return %r, %y : tensor<4x8x12xf32>, tensor<32x12xf32>
+}
+}

@@ -130,8 +130,8 @@ func.func public @decode(%x: tensor<1x1x6xf32> {tsp.kind = "input"}, %p: tensor<
 
 // -----
 
-// A dim can be split only along its major class: tokens that a reshape puts
-// behind the batch are gathered first.
+// Tokens that a reshape puts behind the batch and that the ranks do not divide
+// are gathered first: padding would lie in the middle of the dim.
 
 // TSP-LABEL: func.func public @flattened(
 // TSP-SAME: tensor<2x5x6xf32>

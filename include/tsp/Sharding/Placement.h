@@ -16,11 +16,13 @@ namespace tsp {
 struct AxisSplit {
   int axis;
   Layout layout = Layout::Contiguous;
+  /// Equal blocks of what the axes before it leave, each of which it splits.
+  int64_t blocks = 1;
 
-  /// Chunks of a rank.
+  /// Chunks of a rank in each block.
   int64_t chunks() const { return layout == Layout::Zigzag ? 2 : 1; }
   bool operator==(const AxisSplit &o) const {
-    return axis == o.axis && layout == o.layout;
+    return axis == o.axis && layout == o.layout && blocks == o.blocks;
   }
 };
 
@@ -53,15 +55,17 @@ struct DimShard {
   bool isOnly(int axis) const {
     return axes.size() == 1 && axes[0] == AxisSplit{axis};
   }
-  /// What a rank holds consists of this many pieces of equal size, each of
-  /// consecutive elements.
-  int64_t pieces() const {
+  /// Chunks of a rank, blocks aside.
+  int64_t chunks() const {
     int64_t count = 1;
     for (const AxisSplit &split : axes)
       count *= split.chunks();
     return count;
   }
-  int64_t pieceSize() const { return chunk / pieces(); }
+  bool hasBlocks() const {
+    return llvm::any_of(
+        axes, [](const AxisSplit &split) { return split.blocks != 1; });
+  }
   bool operator==(const DimShard &o) const {
     return axes == o.axes && chunk == o.chunk && fold == o.fold &&
            steps == o.steps && units == o.units && tail == o.tail;
@@ -71,7 +75,11 @@ struct DimShard {
 
 /// Number of ranks among which the dim is split.
 int64_t ranksOf(const DimShard &shard, MeshAttr mesh);
-/// `total` elements split over `axes`, in pieces of a multiple of `unit`.
+/// What a rank holds consists of pieces of this size, each of consecutive
+/// elements.
+int64_t pieceSizeOf(const DimShard &shard, MeshAttr mesh);
+/// `total` elements split over `axes`, in chunks of a multiple of `unit`, or
+/// evenly where there are blocks.
 DimShard splitOver(llvm::ArrayRef<AxisSplit> axes, int64_t total, MeshAttr mesh,
                    int64_t unit = 1);
 /// The first `count` axes of a shard alone.
@@ -127,10 +135,12 @@ PlacementAttr toAttr(const Placement &placement, mlir::RankedTensorType global,
                      MeshAttr mesh);
 
 /// The placement that `attr` says of a value of type `global`; reports an axis
-/// that the mesh lacks or a wrong rank. Axes of size 1 are left out.
+/// that the mesh lacks or a wrong rank. Axes of size 1 are left out. Arguments
+/// and results of the program (`isOutside`) have no blocks.
 mlir::FailureOr<Placement>
 fromAttr(PlacementAttr attr, mlir::RankedTensorType global, MeshAttr mesh,
-         llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+         llvm::function_ref<mlir::InFlightDiagnostic()> emitError,
+         bool isOutside = false);
 
 /// The mesh of the module (attribute `tsp.mesh`); one of no axes when absent.
 MeshAttr getMesh(mlir::Operation *op);

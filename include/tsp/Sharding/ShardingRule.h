@@ -46,8 +46,7 @@ struct ShardingRule {
     factors.push_back({size, kind});
     return factors.size() - 1;
   }
-  /// The first factor of a dim whose size is not 1, or -1: the one along which
-  /// the dim can be sharded.
+  /// The first factor of a dim whose size is not 1, or -1.
   int majorFactor(const DimFactors &dim) const {
     for (int f : dim)
       if (factors[f].size != 1)
@@ -61,10 +60,20 @@ struct ShardingRule {
 /// A DimShard a factor, in elements of the factor.
 using Assignment = llvm::SmallVector<DimShard>;
 
+/// Whether a value can be placed as an assignment says: a dim is split along
+/// its major factor, or, where all splits are even, along any of its factors.
+bool isExpressible(const ShardingRule &rule,
+                   const ShardingRule::ValueFactors &value,
+                   const Assignment &assignment, MeshAttr mesh);
 /// The placement of a value under an assignment.
 Placement placementOf(const ShardingRule &rule,
                       const ShardingRule::ValueFactors &value,
                       const Assignment &assignment);
+/// The other way round: how the factors of a dim are sharded when the dim is
+/// placed as `shard`, one for each; fails when it is split through a factor.
+mlir::FailureOr<Assignment> assignmentOf(const ShardingRule &rule,
+                                         const ShardingRule::DimFactors &dim,
+                                         const DimShard &shard, MeshAttr mesh);
 
 /// Where the elements of a local dim lie in the whole one: in pieces of equal
 /// size, each of consecutive elements. Without offsets the dim is whole.

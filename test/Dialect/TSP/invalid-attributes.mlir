@@ -35,7 +35,7 @@ module attributes {a = #tsp.dim<[], steps = 2>} {}
 
 // -----
 
-// expected-error@+1 {{expected unit, layout, fold or steps, found 'chunk'}}
+// expected-error@+1 {{expected unit, layout, blocks, fold or steps, found 'chunk'}}
 module attributes {a = #tsp.dim<[], chunk = 2>} {}
 
 // -----

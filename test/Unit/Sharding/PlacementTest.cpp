@@ -88,12 +88,13 @@ TEST_F(PlacementTest, EveryElementHasOneOwnerAndPiecesAreConsecutive) {
       // One rank for each coordinate on the axes of the shard.
       if (llvm::any_of(left, [&](int axis) { return at[axis] != 0; }))
         continue;
-      std::vector<int64_t> shifts(shard.pieces(), -1);
+      int64_t piece = pieceSizeOf(shard, mesh);
+      std::vector<int64_t> shifts(shard.chunk / piece, -1);
       for (const runtime::Segment &segment :
            runtime::ownedSegments(sizes, levels, total, at))
         for (int64_t i = 0; i < segment.size; ++i) {
           ++owners[segment.global + i];
-          int64_t &shift = shifts[(segment.local + i) / shard.pieceSize()];
+          int64_t &shift = shifts[(segment.local + i) / piece];
           int64_t own = segment.global - segment.local + total;
           EXPECT_TRUE(shift == -1 || shift == own);
           shift = own;

@@ -42,7 +42,8 @@ LogicalResult MeshAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 
 LogicalResult DimAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                               ArrayRef<StringAttr> axes, int64_t unit,
-                              ArrayRef<Layout> layouts, StringAttr fold,
+                              ArrayRef<Layout> layouts,
+                              ArrayRef<int64_t> blocks, StringAttr fold,
                               int64_t steps) {
   llvm::SmallDenseSet<StringAttr> seen;
   for (StringAttr axis : axes)
@@ -58,20 +59,27 @@ LogicalResult DimAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (layouts.size() != axes.size())
     return emitError() << "(dim_c3) expected a layout for each of the "
                        << axes.size() << " axes, found " << layouts.size();
+  if (blocks.size() != axes.size() ||
+      llvm::any_of(blocks, [](int64_t n) { return n < 1; }))
+    return emitError() << "(dim_c3) expected a number of blocks, at least 1, "
+                          "for each of the "
+                       << axes.size() << " axes";
   return success();
 }
 
 DimAttr DimAttr::getContiguous(MLIRContext *context,
                                ArrayRef<StringAttr> axes) {
   SmallVector<Layout> layouts(axes.size(), Layout::Contiguous);
-  return get(context, axes, 1, layouts, StringAttr(), 0);
+  SmallVector<int64_t> blocks(axes.size(), 1);
+  return get(context, axes, 1, layouts, blocks, StringAttr(), 0);
 }
 
 SmallVector<int64_t> DimAttr::getChunks(int64_t total, MeshAttr mesh) const {
   int64_t parts = getUnit();
   for (auto [axis, layout] : llvm::zip(getAxes(), getLayouts()))
     parts *= mesh.getAxisSize(axis) * (layout == Layout::Zigzag ? 2 : 1);
-  int64_t held = llvm::divideCeil(total, parts) * parts;
+  // Blocks are split evenly.
+  int64_t held = hasBlocks() ? total : llvm::divideCeil(total, parts) * parts;
   SmallVector<int64_t> chunks;
   for (StringAttr axis : getAxes())
     chunks.push_back(held /= mesh.getAxisSize(axis));
@@ -103,6 +111,7 @@ Attribute DimAttr::parse(AsmParser &parser, Type) {
   int64_t unit = 1, steps = 0;
   // One for all axes, or a list with one for each.
   SmallVector<Layout> layouts;
+  SmallVector<int64_t> blocks;
   StringAttr fold;
   auto parseLayout = [&]() -> ParseResult {
     FailureOr<Layout> parsed = FieldParser<Layout>::parse(parser);
@@ -122,9 +131,13 @@ Attribute DimAttr::parse(AsmParser &parser, Type) {
       return parser.parseInteger(steps);
     if (name == "fold")
       return parser.parseAttribute(fold);
+    if (name == "blocks")
+      return parser.parseCommaSeparatedList(
+          AsmParser::Delimiter::Square,
+          [&]() { return parser.parseInteger(blocks.emplace_back()); });
     if (name != "layout")
-      return parser.emitError(loc,
-                              "expected unit, layout, fold or steps, found '")
+      return parser.emitError(
+                 loc, "expected unit, layout, blocks, fold or steps, found '")
              << name << "'";
     if (succeeded(parser.parseOptionalLSquare())) {
       layouts.clear();
@@ -149,8 +162,10 @@ Attribute DimAttr::parse(AsmParser &parser, Type) {
     return {};
   if (layouts.empty())
     layouts.assign(axes.size(), Layout::Contiguous);
+  if (blocks.empty())
+    blocks.assign(axes.size(), 1);
   return parser.getChecked<DimAttr>(parser.getContext(), axes, unit, layouts,
-                                    fold, steps);
+                                    blocks, fold, steps);
 }
 
 void DimAttr::print(AsmPrinter &printer) const {
@@ -168,6 +183,11 @@ void DimAttr::print(AsmPrinter &printer) const {
         list ? layouts : layouts.take_front(), printer,
         [&](Layout layout) { printer << stringifyLayout(layout); });
     printer << (list ? "]" : "");
+  }
+  if (hasBlocks()) {
+    printer << ", blocks = [";
+    llvm::interleaveComma(getBlocks(), printer);
+    printer << ']';
   }
   if (getFold())
     printer << ", fold = " << getFold() << ", steps = " << getSteps();

@@ -132,18 +132,31 @@ def Tsp_DimAttr : AttrDef<Tsp_Dialect, "Dim"> {
     ["d", "t"], t zigzag              0 3      1 2      4 7      5 6
     ```
 
+    An axis with `blocks` m splits each of m equal blocks of what the axes before
+    it leave: tokens behind a batch, [2, 8] as [16]. Only values inside a program
+    have that, and only where all splits of the dim are even.
+
+    ```
+    total = 16, t = 2                 rank 0                 rank 1
+    ["t"]                             0 .. 7                 8 .. 15
+    ["t"], blocks = [2]               0 .. 3, 8 .. 11        4 .. 7, 12 .. 15
+    ```
+
     Constraints: (dim_c1) no axis is given twice; unit is at least 1. (dim_c2) a
-    fold has steps, and only a fold. (dim_c3) there is a layout for each axis.
+    fold has steps, and only a fold. (dim_c3) there are a layout and a number of
+    blocks, at least 1, for each axis.
 
     Example: `#tsp.dim<["t"]>`, `#tsp.dim<["t"], unit = 64>`,
     `#tsp.dim<[], fold = "t", steps = 4>`,
     `#tsp.dim<["t"], layout = zigzag>`,
-    `#tsp.dim<["d", "t"], layout = [contiguous, zigzag]>`, `#tsp.dim<[]>`.
+    `#tsp.dim<["d", "t"], layout = [contiguous, zigzag]>`,
+    `#tsp.dim<["t"], blocks = [2]>`, `#tsp.dim<[]>`.
   }];
   let parameters = (ins
       OptionalArrayRefParameter<"::mlir::StringAttr">:$axes,
       DefaultValuedParameter<"int64_t", "1">:$unit,
       OptionalArrayRefParameter<"::tsp::Layout">:$layouts,
+      OptionalArrayRefParameter<"int64_t">:$blocks,
       OptionalParameter<"::mlir::StringAttr">:$fold,
       DefaultValuedParameter<"int64_t", "0">:$steps);
   let hasCustomAssemblyFormat = 1;
@@ -153,6 +166,10 @@ def Tsp_DimAttr : AttrDef<Tsp_Dialect, "Dim"> {
     static DimAttr getContiguous(::mlir::MLIRContext *context,
                                  ::llvm::ArrayRef<::mlir::StringAttr> axes);
     bool isSharded() const { return !getAxes().empty(); }
+    /// Whether an axis splits blocks of the dim.
+    bool hasBlocks() const {
+      return ::llvm::any_of(getBlocks(), [](int64_t n) { return n != 1; });
+    }
     /// Elements that a rank holds of a dim of `total` elements once it is split
     /// over the first axis, the first two, ...; the last is the local size.
     ::llvm::SmallVector<int64_t> getChunks(int64_t total, MeshAttr mesh) const;
