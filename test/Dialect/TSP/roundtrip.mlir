@@ -109,3 +109,7 @@ func.func @launch(%x: tensor<2xf32>) -> tensor<2xf32> {
   %0 = tsp.launch @add_0(%x, %x) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }
+
+// A program of one rank has a mesh without axes.
+// CHECK: func.func private @one_rank() attributes {mesh = #tsp.mesh<[] sizes[]>}
+func.func private @one_rank() attributes {mesh = #tsp.mesh<[] sizes []>}

@@ -95,11 +95,14 @@ def Tsp_MeshAttr : AttrDef<Tsp_Dialect, "Mesh"> {
     Constraints: (mesh_c1) each axis has a size, of at least 1. (mesh_c2) no axis is
     given twice.
 
-    Example: `#tsp.mesh<["d", "t"] sizes [2, 4]>` has 8 ranks.
+    Example: `#tsp.mesh<["d", "t"] sizes [2, 4]>` has 8 ranks,
+    `#tsp.mesh<[] sizes []>` one.
   }];
-  let parameters = (ins ArrayRefParameter<"::mlir::StringAttr">:$axes,
-                        ArrayRefParameter<"int64_t">:$sizes);
-  let assemblyFormat = "`<` `[` $axes `]` `sizes` `[` $sizes `]` `>`";
+  let parameters = (ins OptionalArrayRefParameter<"::mlir::StringAttr">:$axes,
+                        OptionalArrayRefParameter<"int64_t">:$sizes);
+  let assemblyFormat = [{
+    `<` `[` (`]`) : ($axes^ `]`)? `sizes` `[` (`]`) : ($sizes^ `]`)? `>`
+  }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// Size of the axis named `axis`; 0 when the mesh has no such axis.
