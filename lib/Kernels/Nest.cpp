@@ -145,6 +145,12 @@ bool Nest::divide(
     SmallVector<Range> ranges(loops);
     ranges[loop] = {bounds[part], bounds[part + 1]};
     std::unique_ptr<Nest> nest = makePart(ranges);
+    // A reduction that fits into all rows need not fit into a part of one row:
+    // its place in that dim is then a number and no loop.
+    if (!nest->getMisfits().empty()) {
+      parts.clear();
+      return false;
+    }
     std::vector<std::unique_ptr<Nest>> smaller = nest->takeParts();
     if (smaller.empty())
       parts.push_back(std::move(nest));

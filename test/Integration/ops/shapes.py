@@ -118,6 +118,8 @@ def ops() -> list[Op]:
         Op("broadcast_middle", lambda x: lax.broadcast_in_dim(x, (3, 4, 5), (0, 2)), (values(F32, 3, 5),)),
         Op("broadcast_unit", lambda x: lax.broadcast_in_dim(x, (3, 4, 5), (0, 1, 2)), (values(F32, 3, 1, 5),)),
         Op("concatenate", lambda a, b, c: lax.concatenate((a, b, c), 1), (values(F32, 3, 2), values(F32, 3, 5), values(F32, 3, 0))),
+        # Its rows are parts of one row each, and a reduction keeps the dim that they divide.
+        Op("concatenate_of_rows", lambda x: (lambda z: z - z.max(2, keepdims=True))(lax.concatenate((x[:, 1:2], x[:, 3:4]), 1)), (values(F32, 16, 4, 16),)),
         Op("concatenate_first", lambda a, b: lax.concatenate((a, b), 0), (values(BF16, 3, 2), values(BF16, 1, 2))),
         Op("slice", lambda x: x[1:3, 2:5, 0:7], (_X,)), Op("slice_strided", lambda x: x[::2, 1::3, ::-1], (_X,)),
         Op("slice_to_empty", lambda x: x[1:1], (_X,)), Op("reverse", lambda x: lax.rev(x, (0, 2)), (_X,)),
