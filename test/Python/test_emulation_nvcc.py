@@ -195,8 +195,9 @@ def test_maths(kernels):
         np.testing.assert_allclose(yd[:, column], wanted, rtol=1e-14)
 
 
-def test_spin_lock(kernels):
-    lock, count = launch(kernels, "spin_lock", 2, 64, [np.zeros(1, I32), np.zeros(1, I32)])
+def test_spin_lock(device):
+    # Optimized only: without, the compare-and-swap is in a function that the loop calls, which the emulation does not look into.
+    lock, count = launch(device.module(nvcc.ptx("kernels.cu")), "spin_lock", 2, 64, [np.zeros(1, I32), np.zeros(1, I32)])
     assert (lock[0], count[0]) == (0, 128)
 
 
