@@ -8,6 +8,7 @@
 #include "tsp/Host/ObjectFile.h"
 #include "ModulePartition.h"
 #include "tsp/Host/RuntimeABI.h"
+#include "tsp/Support/Optimise.h"
 
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/Constants.h"
@@ -15,7 +16,6 @@
 #include "llvm/IR/Module.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/TargetSelect.h"
@@ -62,26 +62,12 @@ bool tsp::isKnownCpu(StringRef cpu) {
   return machine && machine->getMCSubtargetInfo()->isCPUStringValid(cpu);
 }
 
-static void optimise(llvm::Module &module, llvm::TargetMachine &machine,
-                     llvm::OptimizationLevel level) {
-  module.setTargetTriple(machine.getTargetTriple());
-  module.setDataLayout(machine.createDataLayout());
-  // Some CPUs are tuned for half vectors; kernels are long loops over full ones.
+/// Some CPUs are tuned for half vectors; kernels are long loops over full ones.
+static void preferWideVectors(llvm::Module &module, llvm::TargetMachine &machine) {
   if (machine.getMCSubtargetInfo()->checkFeatures("+avx512f"))
     for (llvm::Function &function : module)
       if (!function.isDeclaration())
         function.addFnAttr("prefer-vector-width", "512");
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager graph;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(graph);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, graph, modules);
-  builder.buildPerModuleDefaultPipeline(level).run(module, modules);
 }
 
 /// Writes the object file; the text of an error, or "".
@@ -130,6 +116,7 @@ tsp::compileObjects(ModuleOp module, const ObjectOptions &options, StringRef dir
       bool fast = parts[i].entries;
       std::unique_ptr<llvm::TargetMachine> machine =
           makeMachine(options, fast ? llvm::CodeGenOptLevel::Less : llvm::CodeGenOptLevel::Default);
+      preferWideVectors(*code, *machine);
       optimise(*code, *machine, fast ? llvm::OptimizationLevel::O1 : llvm::OptimizationLevel::O3);
       errors[i] = writeObject(*code, *machine, paths[i]);
     });
@@ -189,6 +176,7 @@ LogicalResult tsp::printLLVM(ModuleOp module, const ObjectOptions &options,
       makeMachine(options, llvm::CodeGenOptLevel::Default);
   if (!code || !machine)
     return module.emitError("translation to LLVM IR failed");
+  preferWideVectors(*code, *machine);
   optimise(*code, *machine, llvm::OptimizationLevel::O3);
   code->print(os, nullptr);
   return success();

@@ -7,6 +7,7 @@
 
 #include "tsp/Kernels/GPU/DeviceCode.h"
 #include "tsp/Kernels/GPU/Toolkit.h"
+#include "tsp/Support/Optimise.h"
 
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/SmallString.h"
@@ -15,7 +16,6 @@
 #include "llvm/IRReader/IRReader.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
@@ -81,21 +81,6 @@ static std::string linkLibdevice(llvm::Module &module) {
   return "";
 }
 
-static void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager graph;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(graph);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, graph, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
-      .run(module, modules);
-}
-
 FailureOr<std::string> tsp::compileToPtx(gpu::GPUModuleOp module,
                                          const TargetDescription &target) {
   llvm::LLVMContext context;
@@ -109,7 +94,7 @@ FailureOr<std::string> tsp::compileToPtx(gpu::GPUModuleOp module,
   code->setDataLayout(machine->createDataLayout());
   if (std::string error = linkLibdevice(*code); !error.empty())
     return module.emitError(error);
-  optimise(*code, *machine);
+  optimise(*code, *machine, llvm::OptimizationLevel::O3);
   SmallString<0> ptx;
   llvm::raw_svector_ostream os(ptx);
   llvm::legacy::PassManager manager;
