@@ -41,6 +41,12 @@ def Tsp_BufferLaunchOp : Tsp_BufferOp<"launch", [AttrSizedOperandSegments]> {
 
 def Tsp_BufferCopyOp : Tsp_BufferOp<"copy"> {
   let summary = "Copies one buffer to another that does not overlap it.";
+  let description = [{
+    Constraints: (buffer_copy_c1) source and target have one element type and equal
+    numbers of elements.
+
+    Example: `tsp.buffer.copy %a to %b : memref<4xf32>, memref<2x2xf32>`
+  }];
   let arguments = (ins Arg<AnyMemRef, "", [MemRead]>:$source,
                        Arg<AnyMemRef, "", [MemWrite]>:$target);
   let assemblyFormat = "$source `to` $target attr-dict `:` type($source) `,` type($target)";
@@ -65,9 +71,12 @@ def Tsp_BufferAxisIndexOp : Tsp_BufferOp<"axis_index", [Pure]> {
 }
 
 // Collectives start a transfer and give its event; `tsp.buffer.wait` ends it.
-// Both buffers are busy in between.
+// Both buffers are busy in between. (buffer_transfer_c1) source and target have one
+// element type and equal numbers of dims. What else must hold is known from the
+// collective on tensors.
 class Tsp_BufferCollectiveOp<string mnemonic> : Tsp_BufferOp<mnemonic> {
   let results = (outs I64:$event);
+  let hasVerifier = 1;
   let assemblyFormat = "$source `to` $target attr-dict `:` type($source) `,` type($target)";
 }
 
