@@ -327,24 +327,41 @@ void Processes::note(const std::string &text, int64_t from) {
   }
   if (index() == 0)
     sendAll(Abort, text, from);
+  announced();
   if (handler)
     handler(text);
 }
 
+/// The others have been told.
+void Processes::announced() {
+  std::lock_guard<std::mutex> lock(mutex);
+  isAnnounced = true;
+  changed.notify_all();
+}
+
+/// A process that ended before its first error is on its way would look killed
+/// to the others: whoever finds a later one waits for that.
+void Processes::waitForAnnouncement(std::unique_lock<std::mutex> &lock) {
+  changed.wait_for(lock, std::chrono::seconds(2), [&] { return isAnnounced; });
+}
+
 void Processes::fail(const std::string &text) {
   {
-    std::lock_guard<std::mutex> lock(mutex);
+    std::unique_lock<std::mutex> lock(mutex);
     if (hasFailed.load())
-      return;
+      return waitForAnnouncement(lock);
     message = text;
     hasFailed.store(true);
     changed.notify_all();
   }
   sendAll(Abort, text, -1);
+  announced();
 }
 
 std::string Processes::error() {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::unique_lock<std::mutex> lock(mutex);
+  if (hasFailed.load())
+    waitForAnnouncement(lock);
   return message;
 }
 

@@ -96,6 +96,8 @@ private:
   bool readLine(int64_t process);
   void handle(int64_t process, Kind kind, std::string data);
   void note(const std::string &message, int64_t from);
+  void announced();
+  void waitForAnnouncement(std::unique_lock<std::mutex> &lock);
   void checkFailed();
 
   const ProcessLaunch launch;
@@ -106,7 +108,8 @@ private:
   Events events;
   std::atomic<bool> hasFailed{false}, stop{false};
   std::string message;
-  int wake[2] = {-1, -1}; ///< a pipe that ends the thread's sleep
+  bool isAnnounced = false; ///< the others know of the failure
+  int wake[2] = {-1, -1};   ///< a pipe that ends the thread's sleep
   std::thread thread;
 };
 
