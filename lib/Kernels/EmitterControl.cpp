@@ -152,8 +152,8 @@ LinearIndex ElementEmitter::emitClampedIndex(Value tensor,
   Type type = value.getType();
   unsigned width = type.getIntOrFloatBitWidth();
   bool isUnsigned = getElementTypeOrSelf(tensor).isUnsignedInteger();
-  APInt greatest = isUnsigned ? APInt::getMaxValue(width)
-                              : APInt::getSignedMaxValue(width);
+  APInt greatest =
+      isUnsigned ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width);
   int64_t bound = greatest.getActiveBits() >= 63
                       ? upper
                       : std::min<int64_t>(upper, greatest.getZExtValue());
@@ -221,9 +221,9 @@ ElementEmitter::divide(const LinearIndex &index, int64_t divisor) {
       return arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
                                         narrow);
     };
-    LinearIndex symbol =
-        makeSymbol(widen(result), llvm::divideFloorSigned(lower, divisor) - base,
-                   llvm::divideFloorSigned(upper, divisor) - base);
+    LinearIndex symbol = makeSymbol(
+        widen(result), llvm::divideFloorSigned(lower, divisor) - base,
+        llvm::divideFloorSigned(upper, divisor) - base);
     scope->symbols[key] = *symbol.getSingleSymbol();
     SmallVector<int64_t, 12> remainderKey{-2, divisor};
     rest.addTo(remainderKey);
@@ -273,16 +273,16 @@ SmallVector<Value> ElementEmitter::emitLoop(
     Value lower, Value upper, int64_t rangeLower, int64_t rangeUpper,
     ValueRange inits,
     llvm::function_ref<SmallVector<Value>(LinearIndex, ValueRange)> body) {
-  auto loop = scf::ForOp::create(builder, loc, lower, upper, constantIndex(1),
-                                 inits);
+  auto loop =
+      scf::ForOp::create(builder, loc, lower, upper, constantIndex(1), inits);
   if (inits.empty())
     loop.getBody()->getTerminator()->erase();
   // With one value to take, the index is no symbol that would keep code inside.
   inBlock(loop.getBody(), /*isBranch=*/rangeLower == rangeUpper, [&] {
-    LinearIndex index = rangeLower == rangeUpper
-                            ? LinearIndex(rangeLower)
-                            : makeSymbol(loop.getInductionVar(), rangeLower,
-                                         rangeUpper);
+    LinearIndex index =
+        rangeLower == rangeUpper
+            ? LinearIndex(rangeLower)
+            : makeSymbol(loop.getInductionVar(), rangeLower, rangeUpper);
     SmallVector<Value> next = body(index, loop.getRegionIterArgs());
     scf::YieldOp::create(builder, loc, next);
   });
@@ -301,13 +301,14 @@ SmallVector<Value> ElementEmitter::emitLoop(
                   inits, body);
 }
 
-SmallVector<Value> ElementEmitter::emitIf(
-    Value condition, TypeRange types,
-    llvm::function_ref<SmallVector<Value>()> thenBranch,
-    llvm::function_ref<SmallVector<Value>()> elseBranch) {
+SmallVector<Value>
+ElementEmitter::emitIf(Value condition, TypeRange types,
+                       llvm::function_ref<SmallVector<Value>()> thenBranch,
+                       llvm::function_ref<SmallVector<Value>()> elseBranch) {
   auto op = scf::IfOp::create(builder, loc, types, condition,
                               /*withElseRegion=*/true);
-  auto fill = [&](Block *block, llvm::function_ref<SmallVector<Value>()> branch) {
+  auto fill = [&](Block *block,
+                  llvm::function_ref<SmallVector<Value>()> branch) {
     if (!block->empty())
       block->back().erase();
     inBlock(block, /*isBranch=*/true,
@@ -317,6 +318,19 @@ SmallVector<Value> ElementEmitter::emitIf(
   fill(op.elseBlock(), elseBranch);
   return llvm::to_vector(llvm::map_range(
       op.getResults(), [](OpResult result) { return Value(result); }));
+}
+
+void ElementEmitter::emitWhen(Value condition,
+                              llvm::function_ref<void()> body) {
+  if (!condition)
+    return body();
+  emitIf(
+      condition, {},
+      [&] {
+        body();
+        return SmallVector<Value>();
+      },
+      [] { return SmallVector<Value>(); });
 }
 
 /// In hundredths of a nanosecond: memory moves about 25 bytes a nanosecond,

@@ -17,6 +17,10 @@ bool tsp::isTensorKernel(func::FuncOp function) {
          !function.isExternal();
 }
 
+SmallVector<func::FuncOp> tsp::getTensorKernels(ModuleOp module) {
+  return llvm::filter_to_vector(module.getOps<func::FuncOp>(), isTensorKernel);
+}
+
 Type tsp::getStorageType(Type elementType) {
   unsigned width = elementType.getIntOrFloatBitWidth();
   if (isa<FloatType>(elementType) && width > 8)

@@ -113,11 +113,7 @@ class LowerFusedKernels
     : public tsp::impl::LowerFusedKernelsBase<LowerFusedKernels> {
 public:
   void runOnOperation() override {
-    SmallVector<func::FuncOp> kernels;
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      if (isTensorKernel(function))
-        kernels.push_back(function);
-    for (func::FuncOp kernel : kernels) {
+    for (func::FuncOp kernel : getTensorKernels(getOperation())) {
       if (failed(lowerKernel(kernel)))
         return signalPassFailure();
       ++numKernels;

@@ -33,11 +33,7 @@ public:
   using LowerGemmKernelsBase::LowerGemmKernelsBase;
 
   void runOnOperation() override {
-    SmallVector<func::FuncOp> kernels;
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      if (isTensorKernel(function))
-        kernels.push_back(function);
-    for (func::FuncOp kernel : kernels) {
+    for (func::FuncOp kernel : getTensorKernels(getOperation())) {
       bool failed = false;
       if (lower(kernel, failed))
         ++numKernels;

@@ -43,25 +43,13 @@ void ScatterCode::restrict(int64_t dim, const LinearIndex &index) {
   fixed[windowDimOf[dim]] = index;
 }
 
-void ScatterCode::emitIf(Value condition, llvm::function_ref<void()> body) {
-  if (!condition)
-    return body();
-  emitter.emitIf(
-      condition, {},
-      [&] {
-        body();
-        return SmallVector<Value>();
-      },
-      [] { return SmallVector<Value>(); });
-}
-
 void ScatterCode::emit() {
   // A window may be smaller than the dim that it lies along.
   Value condition;
   for (auto [index, size] : llvm::zip_equal(fixed, updateShape))
     if (index && emitter.isBelow(*index, size) != true)
       condition = emitIsInside(condition, *index, size);
-  emitIf(condition, [&] {
+  emitter.emitWhen(condition, [&] {
     SmallVector<int64_t> extents;
     for (int64_t dim : scatterDims)
       extents.push_back(updateShape[dim]);
@@ -125,7 +113,7 @@ void ScatterCode::emitWindow(ArrayRef<LinearIndex> batch) {
     int64_t window = windowDimOf[dim] < 0 ? 1 : updateShape[windowDimOf[dim]];
     condition = emitIsInside(condition, start[dim], shape[dim] - window + 1);
   }
-  emitIf(condition, [&] {
+  emitter.emitWhen(condition, [&] {
     SmallVector<int64_t> extents;
     for (int64_t dim : windowDims)
       extents.push_back(fixed[dim] ? 1 : updateShape[dim]);
@@ -149,8 +137,8 @@ void ScatterCode::emitElement(ArrayRef<LinearIndex> batch,
   for (unsigned dim = 0; dim < shape.size(); ++dim)
     if (windowDimOf[dim] >= 0)
       index[dim] = index[dim] + updateIndex[windowDimOf[dim]];
-  emitIf(isWanted ? isWanted(index) : Value(),
-         [&] { emitUpdate(updateIndex, index); });
+  emitter.emitWhen(isWanted ? isWanted(index) : Value(),
+                   [&] { emitUpdate(updateIndex, index); });
 }
 
 void ScatterCode::emitUpdate(ArrayRef<LinearIndex> updateIndex,

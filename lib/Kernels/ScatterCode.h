@@ -41,7 +41,6 @@ private:
                    llvm::ArrayRef<LinearIndex> start);
   void emitUpdate(llvm::ArrayRef<LinearIndex> updateIndex,
                   llvm::ArrayRef<LinearIndex> index);
-  void emitIf(mlir::Value condition, llvm::function_ref<void()> body);
 
   ElementEmitter &emitter;
   stablehlo::ScatterOp op;

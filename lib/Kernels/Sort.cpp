@@ -167,7 +167,7 @@ void SortCode::emitList() {
     Value isGreat = emitIsBefore(element, worst);
     Value isFilling = less(position, count);
     Value belongs = arith::OrIOp::create(builder, loc(), isFilling, isGreat);
-    emitter.emitIf(belongs, {}, [&] {
+    emitter.emitWhen(belongs, [&] {
       // Places from the first that holds less than the element move on by one.
       Value no = arith::ConstantOp::create(builder, loc(),
                                            builder.getBoolAttr(false));
@@ -193,8 +193,7 @@ void SortCode::emitList() {
         passed.push_back(swaps);
         return passed;
       });
-      return SmallVector<Value>();
-    }, [] { return SmallVector<Value>(); });
+    });
     return SmallVector<Value>();
   });
   storeResults(list, LinearIndex(0));

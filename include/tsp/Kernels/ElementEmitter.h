@@ -184,6 +184,8 @@ public:
   emitIf(mlir::Value condition, mlir::TypeRange types,
          llvm::function_ref<llvm::SmallVector<mlir::Value>()> thenBranch,
          llvm::function_ref<llvm::SmallVector<mlir::Value>()> elseBranch);
+  /// Code that runs where the condition (null: always) holds.
+  void emitWhen(mlir::Value condition, llvm::function_ref<void()> body);
   /// Code of `block`, which belongs to an op in the present scope.
   void inBlock(mlir::Block *block, bool isBranch,
                llvm::function_ref<void()> body);

@@ -64,6 +64,8 @@ void buildKernelPipeline(mlir::OpPassManager &manager,
 
 /// Whether `function` is a kernel in tensor form.
 bool isTensorKernel(mlir::func::FuncOp function);
+/// The kernels in tensor form, as a list that lowering them does not disturb.
+llvm::SmallVector<mlir::func::FuncOp> getTensorKernels(mlir::ModuleOp module);
 
 /// The type that a buffer holds for one element: i1, i4, ui4 and the f8 types
 /// as i8, other integers signless, f64, f32, f16 and bf16 as they are.

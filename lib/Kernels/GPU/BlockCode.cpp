@@ -49,13 +49,8 @@ void BlockCode::forUnits(int64_t count, int64_t first, int64_t numBlocks,
     // Unsigned, a negative number is a large one.
     Value isOwn = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
                                         unit, emitter.constantIndex(count));
-    emitter.emitIf(
-        isOwn, {},
-        [&] {
-          body(emitter.makeSymbol(unit, 0, count - 1));
-          return SmallVector<Value>();
-        },
-        [] { return SmallVector<Value>(); });
+    emitter.emitWhen(isOwn,
+                     [&] { body(emitter.makeSymbol(unit, 0, count - 1)); });
   }
   if (shared)
     shared->release(used);
@@ -338,16 +333,13 @@ Team::Values Team::merge(const Reduction &reduction, Values values) {
   auto put = [&] {
     for (auto [value, buffer, type] : llvm::zip_equal(values, buffers, types))
       emitter.store(value, buffer, type, part * perBlock + number);
-    return Values();
   };
-  if (numLanes == 1) {
-    put();
-  } else {
-    Value isFirst = arith::CmpIOp::create(
-        builder, loc, arith::CmpIPredicate::eq, emitter.materialize(laneOfPart),
-        emitter.constantIndex(0));
-    emitter.emitIf(isFirst, {}, put, [] { return Values(); });
-  }
+  Value isFirst;
+  if (numLanes > 1)
+    isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                    emitter.materialize(laneOfPart),
+                                    emitter.constantIndex(0));
+  emitter.emitWhen(isFirst, put);
   code.barrier();
   auto get = [&](int64_t i) {
     Values loaded;

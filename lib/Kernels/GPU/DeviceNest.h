@@ -62,7 +62,6 @@ private:
   void emitReduction(Team &team, RowReduction &row, const LinearIndex &unit,
                      mlir::Value isReal);
   /// Runs `body` if the row exists; what it computes is not used otherwise.
-  void ifReal(mlir::Value isReal, llvm::function_ref<void()> body);
   void setRow(const LinearIndex &row, llvm::ArrayRef<int64_t> sizes);
 
   BlockCode &code;

@@ -29,18 +29,6 @@ void DeviceNest::setRow(const LinearIndex &row, ArrayRef<int64_t> sizes) {
     loopIndex[loop] = loopIndex[loop] + i;
 }
 
-void DeviceNest::ifReal(Value isReal, llvm::function_ref<void()> body) {
-  if (!isReal)
-    return body();
-  emitter.emitIf(
-      isReal, {},
-      [&] {
-        body();
-        return SmallVector<Value>();
-      },
-      [] { return SmallVector<Value>(); });
-}
-
 void DeviceNest::emitElements(const LinearIndex &unit) {
   LinearIndex place = unit * numThreads + code.getThread();
   int64_t count = numRows / elementWidth;
@@ -49,7 +37,7 @@ void DeviceNest::emitElements(const LinearIndex &unit) {
     isReal = arith::CmpIOp::create(
         emitter.getBuilder(), emitter.getLoc(), arith::CmpIPredicate::slt,
         emitter.materialize(place), emitter.constantIndex(count));
-  ifReal(isReal, [&] {
+  emitter.emitWhen(isReal, [&] {
     SmallVector<int64_t> sizes;
     for (unsigned loop : rowLoops)
       sizes.push_back(loops[loop].size());
@@ -78,7 +66,7 @@ void DeviceNest::emitRow(Team &team, const LinearIndex &unit) {
 
   for (RowReduction &reduction : reductions)
     emitReduction(team, reduction, unit, isReal);
-  ifReal(isReal, [&] {
+  emitter.emitWhen(isReal, [&] {
     team.emitLoop(extents, innerWidth, {},
                   [&](ArrayRef<ElementIndex> positions, ValueRange) {
                     SmallVector<ElementIndex, 0> indices;
@@ -111,7 +99,7 @@ void DeviceNest::emitReduction(Team &team, RowReduction &row,
       emitter.bind(result, [value](ArrayRef<LinearIndex>) { return value; });
     }
     if (isStored)
-      ifReal(isReal, [&] {
+      emitter.emitWhen(isReal, [&] {
         team.emitLoop({}, 1, {}, [&](ArrayRef<ElementIndex>, ValueRange) {
           storeResults(row);
           return SmallVector<Value>();
@@ -167,7 +155,7 @@ void DeviceNest::emitReduction(Team &team, RowReduction &row,
     });
   }
   if (isStored)
-    ifReal(isReal, [&] {
+    emitter.emitWhen(isReal, [&] {
       team.emitLoop(extents, 1, {},
                     [&](ArrayRef<ElementIndex> positions, ValueRange) {
                       ElementIndex outer = loopIndex;

@@ -47,13 +47,7 @@ public:
     emitPart(sums, [&](LinearIndex place, ValueRange values) {
       if (!isReal)
         return store(values, place);
-      emitter.emitIf(
-          isReal, {},
-          [&] {
-            store(values, place);
-            return Values();
-          },
-          [] { return Values(); });
+      emitter.emitWhen(isReal, [&] { store(values, place); });
     });
   }
 

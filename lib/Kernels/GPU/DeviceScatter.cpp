@@ -89,17 +89,13 @@ int64_t tsp::emitDeviceScatter(BlockCode &code, Operation *op,
       LinearIndex row = step * division.numParts + part;
       Value isInside =
           compare(arith::CmpIPredicate::slt, row, division.numRows);
-      emitter.emitIf(
-          isInside, {},
-          [&] {
-            LinearIndex own = emitter.makeSymbol(emitter.materialize(row), 0,
-                                                 division.numRows - 1);
-            ElementIndex index = indexOf(own, column);
-            emitter.store(emitter.emit(input, index), output, type,
-                          linearize(index, shape));
-            return SmallVector<Value>();
-          },
-          [] { return SmallVector<Value>(); });
+      emitter.emitWhen(isInside, [&] {
+        LinearIndex own = emitter.makeSymbol(emitter.materialize(row), 0,
+                                             division.numRows - 1);
+        ElementIndex index = indexOf(own, column);
+        emitter.store(emitter.emit(input, index), output, type,
+                      linearize(index, shape));
+      });
       return SmallVector<Value>();
     });
   };
@@ -135,13 +131,11 @@ int64_t tsp::emitDeviceScatter(BlockCode &code, Operation *op,
                                        rest, own);
         });
       updates.emit();
-      return SmallVector<Value>();
     };
-    if (grid * numThreads == numOwners)
-      work();
-    else
-      emitter.emitIf(compare(arith::CmpIPredicate::slt, owner, numOwners), {},
-                     work, [] { return SmallVector<Value>(); });
+    Value isOwner;
+    if (grid * numThreads != numOwners)
+      isOwner = compare(arith::CmpIPredicate::slt, owner, numOwners);
+    emitter.emitWhen(isOwner, work);
   });
   return grid;
 }

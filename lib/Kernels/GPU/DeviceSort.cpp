@@ -48,7 +48,6 @@ private:
   Value isBefore(const Element &a, const Element &b);
   void emitExchanges(Value half, Value mask);
   void forOwn(int64_t count, llvm::function_ref<void(LinearIndex)> body);
-  void ifTrue(Value condition, llvm::function_ref<void()> body);
 
   template <typename Op> Value make(Value a, Value b) {
     return Op::create(builder, loc(), a, b);
@@ -70,18 +69,6 @@ void NetworkCode::forOwn(int64_t count,
     body(i.front().front());
     return Values();
   });
-}
-
-void NetworkCode::ifTrue(Value condition, llvm::function_ref<void()> body) {
-  if (!condition)
-    return body();
-  emitter.emitIf(
-      condition, {},
-      [&] {
-        body();
-        return Values();
-      },
-      [] { return Values(); });
 }
 
 NetworkCode::Element NetworkCode::load(const LinearIndex &i) {
@@ -122,11 +109,11 @@ void NetworkCode::emitExchanges(Value half, Value mask) {
     Value high = make<arith::SubIOp>(number, low);
     Value i = make<arith::AddIOp>(make<arith::AddIOp>(high, high), low);
     Value partner = make<arith::XOrIOp>(i, mask);
-    ifTrue(compare(arith::CmpIPredicate::sle, partner, last), [&] {
+    emitter.emitWhen(compare(arith::CmpIPredicate::sle, partner, last), [&] {
       LinearIndex at = emitter.makeSymbol(i, 0, rows.size - 1);
       LinearIndex other = emitter.makeSymbol(partner, 0, rows.size - 1);
       Element a = load(at), b = load(other);
-      ifTrue(isBefore(b, a), [&] {
+      emitter.emitWhen(isBefore(b, a), [&] {
         store(b, at);
         store(a, other);
       });
@@ -166,7 +153,7 @@ void NetworkCode::emit(Value isReal) {
     return Values();
   });
 
-  ifTrue(isReal, [&] {
+  emitter.emitWhen(isReal, [&] {
     forOwn(rows.getNumKept(),
            [&](LinearIndex i) { storeResult(load(i).values, i); });
   });

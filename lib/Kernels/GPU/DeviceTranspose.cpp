@@ -110,7 +110,7 @@ void DeviceNest::forTile(
               ? arith::AndIOp::create(builder, loc, isInside, test).getResult()
               : test;
     }
-    ifReal(isInside, [&] { body(places[0], places[1]); });
+    emitter.emitWhen(isInside, [&] { body(places[0], places[1]); });
   }
   loopIndex = outer;
 }

@@ -133,11 +133,7 @@ class GpuLowerFusedKernels
     : public tsp::impl::GpuLowerFusedKernelsBase<GpuLowerFusedKernels> {
 public:
   void runOnOperation() override {
-    SmallVector<func::FuncOp> kernels;
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      if (isTensorKernel(function))
-        kernels.push_back(function);
-    for (func::FuncOp kernel : kernels) {
+    for (func::FuncOp kernel : getTensorKernels(getOperation())) {
       if (failed(lowerKernel(kernel)))
         return signalPassFailure();
       ++numKernels;

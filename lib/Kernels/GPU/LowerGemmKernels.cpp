@@ -75,9 +75,7 @@ public:
     std::optional<TargetDescription> target = findTarget();
     if (!target)
       return signalPassFailure();
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
-      if (!isTensorKernel(function))
-        continue;
+    for (func::FuncOp function : getTensorKernels(getOperation())) {
       std::optional<GemmKernel> kernel = matchGemmKernel(function);
       if (!kernel)
         continue;
