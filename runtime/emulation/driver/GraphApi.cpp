@@ -36,6 +36,20 @@ static CUresult add(CUgraphNode *result, CUgraph graph,
   return CUDA_SUCCESS;
 }
 
+/// Adds the node that `make` makes of parameters for a context.
+template <typename Params>
+static CUresult add(CUgraphNode *result, CUgraph graph,
+                    const CUgraphNode *dependencies, size_t count,
+                    CUcontext context, const Params *params,
+                    CUresult (*make)(CUcontext, const Params &, StreamWork &)) {
+  if (!params)
+    return CUDA_ERROR_INVALID_VALUE;
+  StreamWork work;
+  if (CUresult error = make(context, *params, work))
+    return error;
+  return add(result, graph, dependencies, count, context, std::move(work));
+}
+
 CUresult CUDAAPI cuGraphAddKernelNode(CUgraphNode *result, CUgraph graph,
                                       const CUgraphNode *dependencies,
                                       size_t count,
@@ -43,12 +57,7 @@ CUresult CUDAAPI cuGraphAddKernelNode(CUgraphNode *result, CUgraph graph,
   CUcontext context;
   if (CUresult error = currentContext(context))
     return error;
-  if (!params)
-    return CUDA_ERROR_INVALID_VALUE;
-  StreamWork work;
-  if (CUresult error = makeLaunch(context, *params, work))
-    return error;
-  return add(result, graph, dependencies, count, context, std::move(work));
+  return add(result, graph, dependencies, count, context, params, makeLaunch);
 }
 
 CUresult CUDAAPI cuGraphAddMemsetNode(CUgraphNode *result, CUgraph graph,
@@ -58,12 +67,7 @@ CUresult CUDAAPI cuGraphAddMemsetNode(CUgraphNode *result, CUgraph graph,
                                       CUcontext context) {
   if (!handles<CUctx_st>().has(context))
     return CUDA_ERROR_INVALID_CONTEXT;
-  if (!params)
-    return CUDA_ERROR_INVALID_VALUE;
-  StreamWork work;
-  if (CUresult error = makeMemset(context, *params, work))
-    return error;
-  return add(result, graph, dependencies, count, context, std::move(work));
+  return add(result, graph, dependencies, count, context, params, makeMemset);
 }
 
 CUresult CUDAAPI cuGraphAddMemcpyNode(CUgraphNode *result, CUgraph graph,
@@ -72,12 +76,7 @@ CUresult CUDAAPI cuGraphAddMemcpyNode(CUgraphNode *result, CUgraph graph,
                                       CUcontext context) {
   if (!handles<CUctx_st>().has(context))
     return CUDA_ERROR_INVALID_CONTEXT;
-  if (!params)
-    return CUDA_ERROR_INVALID_VALUE;
-  StreamWork work;
-  if (CUresult error = makeCopy(context, *params, work))
-    return error;
-  return add(result, graph, dependencies, count, context, std::move(work));
+  return add(result, graph, dependencies, count, context, params, makeCopy);
 }
 
 CUresult CUDAAPI cuGraphAddHostNode(CUgraphNode *result, CUgraph graph,

@@ -23,19 +23,28 @@ static bool isContiguous(const uint64_t *addresses, uint32_t mask,
   return difference == 0;
 }
 
+/// Checks an access, tells the checker, and gives what to add to its addresses.
+static uint64_t beginAccess(Context context, uint32_t siteIndex, uint32_t mask,
+                            Lanes64 addresses, unsigned bytes,
+                            AccessKind kind) {
+  BlockRunner &block = *context->block;
+  const Site &site = block.site(siteIndex);
+  uint64_t base = block.checkAccess(*context, siteIndex, mask, addresses, bytes,
+                                    bytes, site.space);
+  if (Checker *checker = block.checker())
+    checker->access(*context, siteIndex, mask, addresses, bytes, kind,
+                    site.space);
+  return base;
+}
+
 template <typename T>
 static void load(Context context, uint32_t siteIndex, uint32_t mask,
                  Lanes64 addresses, void *result) {
   if (!mask)
     return;
-  BlockRunner &block = *context->block;
-  const Site &site = block.site(siteIndex);
-  unsigned count = site.count, bytes = unsigned(sizeof(T)) * count;
-  uint64_t base = block.checkAccess(*context, siteIndex, mask, addresses, bytes,
-                                    bytes, site.space);
-  if (Checker *checker = block.checker())
-    checker->access(*context, siteIndex, mask, addresses, bytes,
-                    AccessKind::Read, site.space);
+  unsigned count = context->block->site(siteIndex).count;
+  uint64_t base = beginAccess(context, siteIndex, mask, addresses,
+                              unsigned(sizeof(T)) * count, AccessKind::Read);
   auto *values = static_cast<T *>(result);
   if (count == 1 && isContiguous(addresses, mask, sizeof(T))) {
     std::memcpy(values, reinterpret_cast<const void *>(base + addresses[0]),
@@ -55,14 +64,9 @@ static void store(Context context, uint32_t siteIndex, uint32_t mask,
                   Lanes64 addresses, const void *source) {
   if (!mask)
     return;
-  BlockRunner &block = *context->block;
-  const Site &site = block.site(siteIndex);
-  unsigned count = site.count, bytes = unsigned(sizeof(T)) * count;
-  uint64_t base = block.checkAccess(*context, siteIndex, mask, addresses, bytes,
-                                    bytes, site.space);
-  if (Checker *checker = block.checker())
-    checker->access(*context, siteIndex, mask, addresses, bytes,
-                    AccessKind::Write, site.space);
+  unsigned count = context->block->site(siteIndex).count;
+  uint64_t base = beginAccess(context, siteIndex, mask, addresses,
+                              unsigned(sizeof(T)) * count, AccessKind::Write);
   auto *values = static_cast<const T *>(source);
   if (count == 1 && isContiguous(addresses, mask, sizeof(T))) {
     std::memcpy(reinterpret_cast<void *>(base + addresses[0]), values,

@@ -34,9 +34,13 @@ void Lowering::shuffle(const Instruction &instruction) {
   write(operand(0).elements[1], fromMask(inRange));
 }
 
-/// The member mask of a .sync instruction: a scalar, the same in all lanes.
-static Value *membersOf(IRBuilder<> &builder, Value *mask) {
-  return mask->getType()->isVectorTy() ? builder.CreateOrReduce(mask) : mask;
+/// The member mask of a .sync instruction: a scalar, the same in all lanes that
+/// run.
+Value *Lowering::readMembers(unsigned index) {
+  Value *members = builder.CreateSelect(
+      fromMask(mask()), read(index, ptx::parseType("b32")), constant(0, 32));
+  return members->getType()->isVectorTy() ? builder.CreateOrReduce(members)
+                                          : members;
 }
 
 void Lowering::vote(const Instruction &instruction) {
@@ -45,10 +49,7 @@ void Lowering::vote(const Instruction &instruction) {
     unsupported();
   bool wasWide = wide;
   wide = true;
-  Value *members =
-      membersOf(builder, builder.CreateSelect(fromMask(mask()),
-                                              read(2, ptx::parseType("b32")),
-                                              constant(0, 32)));
+  Value *members = readMembers(2);
   callAt("checkMembers", site(), builder.getVoidTy(), {members});
   Value *predicate = maskOf(readPredicate(operand(1)));
   Value *taking = builder.CreateAnd(mask(), members);
@@ -83,10 +84,7 @@ void Lowering::match(const Instruction &instruction) {
   Site where = site();
   where.operation = instruction.has("all");
   wide = true;
-  Value *members =
-      membersOf(builder, builder.CreateSelect(fromMask(mask()),
-                                              read(2, ptx::parseType("b32")),
-                                              constant(0, 32)));
+  Value *members = readMembers(2);
   Value *values =
       builder.CreateZExt(read(1, type), shaped(builder.getInt64Ty()));
   AllocaInst *result = scratch(1, 4 * warpSize);
@@ -116,10 +114,7 @@ void Lowering::reduce(const Instruction &instruction) {
     unsupported();
   bool wasWide = wide;
   wide = true;
-  Value *members =
-      membersOf(builder, builder.CreateSelect(fromMask(mask()),
-                                              read(2, ptx::parseType("b32")),
-                                              constant(0, 32)));
+  Value *members = readMembers(2);
   AllocaInst *result = scratch(1, 4);
   callAt("reduce", where, builder.getVoidTy(),
          {spill(0, {read(1, type)}), members, result});
@@ -132,10 +127,7 @@ void Lowering::barrier(const Instruction &instruction) {
   // bar.warp.sync membermask
   if (instruction.has("warp")) {
     wide = true;
-    Value *members =
-        membersOf(builder, builder.CreateSelect(fromMask(mask()),
-                                                read(0, ptx::parseType("b32")),
-                                                constant(0, 32)));
+    Value *members = readMembers(0);
     callAt("checkMembers", site(), builder.getVoidTy(), {members});
     return;
   }

@@ -97,9 +97,11 @@ private:
   Value *readFloat(unsigned index, Type type);
   Value *toFloat(Value *bits, Type type);
   Value *fromFloat(Value *value, Type type);
+  Value *truncateToFloat(Value *value);
   Value *roundToHalf(Value *value);
   Value *roundToBFloat(Value *value);
   Value *readPredicate(const Operand &operand);
+  Value *readMembers(unsigned index);
   void write(const Operand &operand, Value *value);
   void write(Value *value) { write(operand(0), value); }
   void writeRegister(int reg, Value *value);

@@ -270,12 +270,9 @@ Value *Lowering::toFloat(Value *bits, Type type) {
   }
 }
 
-Value *Lowering::roundToHalf(Value *value) {
-  auto *to = value->getType()->getWithNewType(builder.getHalfTy());
-  if (!value->getType()->getScalarType()->isDoubleTy())
-    return builder.CreateFPTrunc(value, to);
-  // A double goes through float, truncated with its last bit saying whether
-  // anything was lost, so that the only rounding is to half.
+/// A double as a float, truncated with the last bit saying whether anything was
+/// lost, so that a rounding of it to 16 bits is the only one.
+Value *Lowering::truncateToFloat(Value *value) {
   auto *bits64 = value->getType()->getWithNewType(builder.getInt64Ty());
   Value *bits = builder.CreateBitCast(value, bits64);
   Value *low = builder.CreateAnd(
@@ -286,29 +283,22 @@ Value *Lowering::roundToHalf(Value *value) {
       bits, ConstantInt::get(bits64, ~((uint64_t(1) << 29) - 1)));
   Value *odd =
       builder.CreateBitCast(builder.CreateOr(bits, sticky), value->getType());
-  Value *narrow = builder.CreateFPTrunc(
+  return builder.CreateFPTrunc(
       odd, value->getType()->getWithNewType(builder.getFloatTy()));
-  return builder.CreateFPTrunc(narrow, to);
+}
+
+Value *Lowering::roundToHalf(Value *value) {
+  auto *to = value->getType()->getWithNewType(builder.getHalfTy());
+  if (!value->getType()->getScalarType()->isDoubleTy())
+    return builder.CreateFPTrunc(value, to);
+  return builder.CreateFPTrunc(truncateToFloat(value), to);
 }
 
 Value *Lowering::roundToBFloat(Value *value) {
   auto *bits32 = value->getType()->getWithNewType(builder.getInt32Ty());
   auto *bits16 = value->getType()->getWithNewType(builder.getInt16Ty());
-  if (value->getType()->getScalarType()->isDoubleTy()) {
-    // Truncated to float with a sticky last bit, as for half.
-    auto *bits64 = value->getType()->getWithNewType(builder.getInt64Ty());
-    Value *bits = builder.CreateBitCast(value, bits64);
-    Value *low = builder.CreateAnd(
-        bits, ConstantInt::get(bits64, (uint64_t(1) << 29) - 1));
-    Value *lost = builder.CreateICmpNE(low, ConstantInt::get(bits64, 0));
-    Value *sticky = builder.CreateShl(builder.CreateZExt(lost, bits64), 29);
-    bits = builder.CreateAnd(
-        bits, ConstantInt::get(bits64, ~((uint64_t(1) << 29) - 1)));
-    Value *odd =
-        builder.CreateBitCast(builder.CreateOr(bits, sticky), value->getType());
-    value = builder.CreateFPTrunc(
-        odd, value->getType()->getWithNewType(builder.getFloatTy()));
-  }
+  if (value->getType()->getScalarType()->isDoubleTy())
+    value = truncateToFloat(value);
   Value *bits = builder.CreateBitCast(value, bits32);
   Value *last = builder.CreateAnd(builder.CreateLShr(bits, 16),
                                   ConstantInt::get(bits32, 1));
