@@ -104,9 +104,6 @@ static std::string parseTarget(StringRef text, SmallVectorImpl<const TargetDescr
       return ("architecture " + name + " is given twice").str();
     targets.push_back(target);
   }
-  if (llvm::all_of(targets, [](const TargetDescription *target) { return target->isSpecific; }))
-    return "expected one architecture at least that is no 'a' variant (sm_90 beside sm_90a): its "
-           "PTX is what other GPUs run";
   return "";
 }
 
@@ -155,6 +152,10 @@ std::string tsp::checkOptions(const CompileOptions &options) {
   if (isDeviceCode(options.emit) && targets.size() != 1)
     return "--emit=" + options.emit + ": expected one GPU architecture, as in " +
            "--target=cuda:sm_80, found --target=" + options.target;
+  if (!isDeviceCode(options.emit) && !targets.empty() &&
+      llvm::all_of(targets, [](const TargetDescription *target) { return target->isSpecific; }))
+    return "--target: expected one architecture at least that is no 'a' variant (sm_90 beside "
+           "sm_90a): its PTX is what other GPUs run";
   if (!isKnownCpu(options.targetCpu))
     return "--target-cpu: expected native, generic or a CPU that LLVM knows, found '" +
            options.targetCpu + "'";

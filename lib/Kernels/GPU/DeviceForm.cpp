@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tsp/Kernels/GPU/DeviceForm.h"
+#include "tsp/Kernels/GPU/TargetDescription.h"
 #include "tsp/Kernels/Kernels.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -54,12 +55,41 @@ DeviceKernel tsp::startDeviceForm(func::FuncOp kernel, Region &tensorBody) {
                              builder.getFunctionType(buffers, {}));
   device.function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
                            builder.getUnitAttr());
+  for (StringRef name : {kDeviceVariantAttr, kDeviceArchitectureAttr})
+    if (Attribute attribute = kernel->getAttr(name))
+      device.function->setAttr(name, attribute);
   auto arguments = device.function.getArguments();
   llvm::append_range(device.inputs, arguments.take_front(type.getNumInputs()));
   llvm::append_range(device.outputs,
                      arguments.drop_back().take_back(type.getNumResults()));
   device.workspace = arguments.back();
   return device;
+}
+
+func::FuncOp tsp::startVariant(func::FuncOp kernel,
+                               const TargetDescription &target) {
+  func::FuncOp variant = kernel.clone();
+  OpBuilder builder(kernel.getContext());
+  builder.setInsertionPointAfter(kernel);
+  builder.insert(variant);
+  variant.setName((kernel.getName() + "_" + target.name).str());
+  variant->setAttr(kDeviceArchitectureAttr, builder.getStringAttr(target.name));
+  kernel->setAttr(kDeviceVariantAttr,
+                  FlatSymbolRefAttr::get(variant.getNameAttr()));
+  return variant;
+}
+
+bool tsp::hasCodeFor(Operation *kernel, StringRef architecture) {
+  auto isFor = [&](Operation *function) {
+    auto own = function->getAttrOfType<StringAttr>(kDeviceArchitectureAttr);
+    return own && own.getValue() == architecture;
+  };
+  if (kernel->hasAttr(kDeviceArchitectureAttr))
+    return isFor(kernel);
+  auto name = kernel->getAttrOfType<FlatSymbolRefAttr>(kDeviceVariantAttr);
+  Operation *variant =
+      name ? SymbolTable::lookupNearestSymbolFrom(kernel, name) : nullptr;
+  return !variant || !isFor(variant);
 }
 
 Value tsp::addSharedBuffer(DeviceKernel &kernel, ArrayRef<int64_t> shape,
@@ -85,13 +115,14 @@ void tsp::finishDeviceForm(func::FuncOp kernel, DeviceKernel &device,
   gpu::ReturnOp::create(builder, function.getLoc());
   int64_t workspace = llvm::alignTo(launch.workspaceBytes, 256);
   SmallVector<Type> types(function.getFunctionType().getInputs());
-  unsigned last = types.size() - 1;
+  // Maps come behind the workspace.
+  unsigned number = device.inputs.size() + device.outputs.size();
   if (workspace > 0) {
-    types[last] = MemRefType::get({workspace}, builder.getI8Type());
-    device.workspace.setType(types[last]);
+    types[number] = MemRefType::get({workspace}, builder.getI8Type());
+    device.workspace.setType(types[number]);
   } else {
-    types.pop_back();
-    function.getBody().front().eraseArgument(last);
+    types.erase(types.begin() + number);
+    function.getBody().front().eraseArgument(number);
     device.workspace = Value();
   }
   function.setFunctionType(builder.getFunctionType(types, {}));
@@ -103,16 +134,24 @@ void tsp::finishDeviceForm(func::FuncOp kernel, DeviceKernel &device,
   kernel->setAttr(kDeviceSharedAttr,
                   builder.getI64IntegerAttr(launch.sharedBytes));
   kernel->setAttr(kDeviceWorkspaceAttr, builder.getI64IntegerAttr(workspace));
+  if (launch.cluster != DeviceLaunch().cluster) {
+    SmallVector<int32_t> cluster(launch.cluster.begin(), launch.cluster.end());
+    function.setKnownClusterSize(cluster);
+    kernel->setAttr(kDeviceClusterAttr,
+                    builder.getDenseI64ArrayAttr(launch.cluster));
+  }
+  setTensorMaps(kernel, device.maps);
 }
 
 DeviceLaunch tsp::getDeviceLaunch(func::FuncOp kernel) {
   DeviceLaunch launch;
-  llvm::copy(
-      kernel->getAttrOfType<DenseI64ArrayAttr>(kDeviceGridAttr).asArrayRef(),
-      launch.grid.begin());
-  llvm::copy(
-      kernel->getAttrOfType<DenseI64ArrayAttr>(kDeviceBlockAttr).asArrayRef(),
-      launch.block.begin());
+  auto read = [&](StringRef name, std::array<int64_t, 3> &sizes) {
+    if (auto attribute = kernel->getAttrOfType<DenseI64ArrayAttr>(name))
+      llvm::copy(attribute.asArrayRef(), sizes.begin());
+  };
+  read(kDeviceGridAttr, launch.grid);
+  read(kDeviceBlockAttr, launch.block);
+  read(kDeviceClusterAttr, launch.cluster);
   launch.sharedBytes =
       kernel->getAttrOfType<IntegerAttr>(kDeviceSharedAttr).getInt();
   launch.workspaceBytes =

@@ -87,15 +87,30 @@ static LogicalResult checkShared(func::FuncOp kernel, gpu::GPUFuncOp function,
       getStaticShared(function) + getDeviceLaunch(kernel).sharedBytes;
   for (StringRef name : architectures) {
     const TargetDescription *target = findTargetDescription(name);
-    if (target && bytes > target->sharedPerBlock)
-      return kernel.emitError("kernel @")
-             << kernel.getName() << " needs " << bytes
-             << " bytes of shared memory, but a block on " << name
-             << " has at most " << target->sharedPerBlock
-             << "; kernels are shaped for the first architecture: give " << name
-             << " first, or compile for it alone";
+    if (!target || bytes <= target->sharedPerBlock || !hasCodeFor(kernel, name))
+      continue;
+    InFlightDiagnostic error = kernel.emitError("kernel @")
+                               << kernel.getName() << " needs " << bytes
+                               << " bytes of shared memory, but a block on "
+                               << name << " has at most "
+                               << target->sharedPerBlock;
+    if (!kernel->hasAttr(kDeviceArchitectureAttr))
+      error << "; kernels are shaped for the first architecture: give " << name
+            << " first, or compile for it alone";
+    return error;
   }
   return success();
+}
+
+/// A tensor map is a parameter of 128 bytes, read where it lies (PTX ISA,
+/// "Tensor-map"; CUDA C++ guide, "__grid_constant__").
+static void annotateMap(LLVM::LLVMFuncOp function, unsigned number) {
+  Builder builder(function.getContext());
+  Type bytes = LLVM::LLVMArrayType::get(builder.getI8Type(), 128);
+  function.setArgAttr(number, LLVM::LLVMDialect::getByValAttrName(),
+                      TypeAttr::get(bytes));
+  function.setArgAttr(number, NVVM::NVVMDialect::getGridConstantAttrName(),
+                      builder.getUnitAttr());
 }
 
 /// Says of each pointer what host program and buffer plan promise.
@@ -103,12 +118,17 @@ static void annotateArguments(LLVM::LLVMFuncOp function, func::FuncOp kernel) {
   Builder builder(function.getContext());
   auto tied = kernel->getAttrOfType<DenseI64ArrayAttr>(kTiedAttr);
   ArrayRef<int64_t> ties = tied ? tied.asArrayRef() : ArrayRef<int64_t>();
-  // The workspace, if any, comes behind inputs and results.
+  // The workspace, if any, comes behind inputs and results, then the maps.
   unsigned numBuffers = kernel.getNumArguments(),
-           numInputs = numBuffers - ties.size();
+           numInputs = numBuffers - ties.size(),
+           firstMap = function.getNumArguments() - getTensorMaps(kernel).size();
   for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i) {
     function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
                         builder.getI64IntegerAttr(64));
+    if (i >= firstMap) {
+      annotateMap(function, i);
+      continue;
+    }
     bool isInput = i < numInputs;
     bool shared = isInput ? llvm::is_contained(ties, i)
                           : i < numBuffers && ties[i - numInputs] >= 0;
@@ -146,7 +166,8 @@ public:
       if (failed(checkLimits(function)))
         return signalPassFailure();
     for (func::FuncOp kernel : kernels)
-      if (failed(checkShared(
+      if (failed(checkTensorMaps(kernel)) ||
+          failed(checkShared(
               kernel, device.lookupSymbol<gpu::GPUFuncOp>(kernel.getName()),
               llvm::to_vector(architectures))))
         return signalPassFailure();

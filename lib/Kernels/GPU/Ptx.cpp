@@ -6,9 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "tsp/Kernels/GPU/DeviceCode.h"
+#include "tsp/Kernels/GPU/DeviceForm.h"
 #include "tsp/Kernels/GPU/Toolkit.h"
 #include "tsp/Support/Optimise.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -87,6 +89,9 @@ FailureOr<std::string> tsp::compileToPtx(gpu::GPUModuleOp module,
   std::unique_ptr<llvm::Module> code = translateModuleToLLVMIR(module, context);
   if (!code)
     return module.emitError("translation of kernels to LLVM IR failed");
+  for (auto kernel : module.getOps<LLVM::LLVMFuncOp>())
+    if (!hasCodeFor(kernel, target.name))
+      code->getFunction(kernel.getName())->eraseFromParent();
   std::unique_ptr<llvm::TargetMachine> machine = makeMachine(target);
   if (!machine)
     return module.emitError("LLVM has no code generator for NVIDIA GPUs");

@@ -40,3 +40,18 @@ func.func private @k(memref<4xf32>)
   attributes {tsp.kernel, tsp.tied = array<i64: -1>, tsp.device_grid = array<i64: 1, 1, 1>,
               tsp.device_block = array<i64: 32, 1, 1>, tsp.device_shared = 131072 : i64,
               tsp.device_workspace = 0 : i64}
+
+// -----
+
+// A variant has the memory of its architecture alone.
+gpu.module @tsp_device {
+  gpu.func @k_sm_86(%x: memref<4xf32>) kernel attributes {
+      known_block_size = array<i32: 32, 1, 1>, tsp.device_architecture = "sm_86"} {
+    gpu.return
+  }
+}
+// expected-error@+1 {{kernel @k_sm_86 needs 131072 bytes of shared memory, but a block on sm_86 has at most 101376}}
+func.func private @k_sm_86(memref<4xf32>)
+  attributes {tsp.kernel, tsp.tied = array<i64: -1>, tsp.device_grid = array<i64: 1, 1, 1>,
+              tsp.device_block = array<i64: 32, 1, 1>, tsp.device_shared = 131072 : i64,
+              tsp.device_workspace = 0 : i64, tsp.device_architecture = "sm_86"}

@@ -35,7 +35,8 @@ struct DeviceCode {
   std::vector<KernelResources> resources;
 };
 
-/// PTX of a gpu.module in the NVVM dialect.
+/// PTX of a gpu.module in the NVVM dialect: of kernels that have a variant for
+/// `target` the variant, of the others the general form.
 mlir::FailureOr<std::string> compileToPtx(mlir::gpu::GPUModuleOp module,
                                           const TargetDescription &target);
 

@@ -32,17 +32,34 @@
 //
 // The second is what the host program launches.
 //
+// Variants. A kernel may have a second form for one architecture, with the same
+// buffers but code and launch of its own: @k_sm_90a, both of whose functions
+// have tsp.device_architecture = "sm_90a", while those of @k have
+// tsp.device_variant = @k_sm_90a. Code for sm_90a then holds @k_sm_90a in place
+// of @k; the runtime launches the one that the loaded code has.
+//
+// Tensor maps. Behind buffers and workspace a kernel may have one !llvm.ptr a
+// tensor map: the address of a CUtensorMap in parameter space, which the
+// runtime encodes as `tsp.device_maps` of the second function says
+// (TensorMap.h).
+//
+// Clusters. tsp.device_cluster = array<i64: x, y, z>, when there is one, is the
+// number of blocks that are launched together.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TSP_KERNELS_GPU_DEVICEFORM_H
 #define TSP_KERNELS_GPU_DEVICEFORM_H
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "tsp/Kernels/GPU/TensorMap.h"
+
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
 #include <array>
 
 namespace tsp {
+
+struct TargetDescription;
 
 inline constexpr llvm::StringLiteral kDeviceModule = "tsp_device";
 inline constexpr llvm::StringLiteral kDeviceGridAttr = "tsp.device_grid";
@@ -50,6 +67,10 @@ inline constexpr llvm::StringLiteral kDeviceBlockAttr = "tsp.device_block";
 inline constexpr llvm::StringLiteral kDeviceSharedAttr = "tsp.device_shared";
 inline constexpr llvm::StringLiteral kDeviceWorkspaceAttr =
     "tsp.device_workspace";
+inline constexpr llvm::StringLiteral kDeviceClusterAttr = "tsp.device_cluster";
+inline constexpr llvm::StringLiteral kDeviceVariantAttr = "tsp.device_variant";
+inline constexpr llvm::StringLiteral kDeviceArchitectureAttr =
+    "tsp.device_architecture";
 
 /// Static shared memory of a kernel, at most.
 inline constexpr int64_t kMaxStaticShared = 48 * 1024;
@@ -59,6 +80,7 @@ struct DeviceKernel {
   mlir::gpu::GPUFuncOp function;
   llvm::SmallVector<mlir::Value> inputs, outputs;
   mlir::Value workspace; // memref<0xi8> until finishDeviceForm
+  llvm::SmallVector<DeviceTensorMap> maps;
 };
 
 /// How a kernel is launched.
@@ -66,6 +88,7 @@ struct DeviceLaunch {
   std::array<int64_t, 3> grid = {1, 1, 1}, block = {1, 1, 1};
   int64_t sharedBytes = 0;    // of gpu.dynamic_shared_memory
   int64_t workspaceBytes = 0; // 0: the kernel has no such parameter
+  std::array<int64_t, 3> cluster = {1, 1, 1}; // blocks; divides the grid
 };
 
 /// Whether `function` is what the host program launches of a device kernel.
@@ -80,6 +103,18 @@ mlir::gpu::GPUModuleOp getDeviceModule(mlir::ModuleOp module);
 /// `finishDeviceForm` and lets `tensorBody` go.
 DeviceKernel startDeviceForm(mlir::func::FuncOp kernel,
                              mlir::Region &tensorBody);
+
+/// Clones `kernel`, which is in tensor form still, into a variant for `target`.
+/// The caller brings both to device form, each by its own generator.
+mlir::func::FuncOp startVariant(mlir::func::FuncOp kernel,
+                                const TargetDescription &target);
+
+/// Whether the code for an architecture has this kernel: `kernel` is either of
+/// the functions above, or the first one in the NVVM dialect.
+bool hasCodeFor(mlir::Operation *kernel, llvm::StringRef architecture);
+
+/// A tensor map for the device function: the parameter, an !llvm.ptr.
+mlir::Value addTensorMap(DeviceKernel &kernel, const DeviceTensorMap &map);
 
 /// Static shared memory for the device function, aligned to 128 bytes.
 mlir::Value addSharedBuffer(DeviceKernel &kernel, llvm::ArrayRef<int64_t> shape,
