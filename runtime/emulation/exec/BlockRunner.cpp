@@ -107,6 +107,7 @@ void BlockRunner::startWarps(uint64_t number) {
     warp.context.dispatches = 0;
     warp.copies.clear();
     warp.groups = 0;
+    warp.products = Products();
     fibers[w]->start(
         [](void *argument) {
           auto &warp = *static_cast<Warp *>(argument);

@@ -12,6 +12,7 @@
 #include "exec/Checker.h"
 #include "exec/Fiber.h"
 #include "exec/WarpContext.h"
+#include "exec/Wgmma.h"
 #include "jit/Program.h"
 
 #include <atomic>
@@ -69,6 +70,7 @@ struct Warp {
   uint32_t barrierResult = 0;
   std::deque<PendingCopy> copies;
   uint32_t groups = 0;
+  Products products;
 };
 
 class BlockRunner {
@@ -93,6 +95,8 @@ public:
   uint64_t checkAccess(const WarpContext &context, uint32_t site, uint32_t mask,
                        const uint64_t *addresses, unsigned bytes,
                        unsigned alignment, ptx::Space space);
+  const uint8_t *sharedMemory() const { return shared; }
+  uint32_t sharedSize() const { return totalShared; }
 
 private:
   struct Barrier {

@@ -17,4 +17,8 @@
 #define TSP_CLONES
 #endif
 
+/// For what such functions call with vectors: one definition cannot serve all
+/// levels.
+#define TSP_ALWAYS_INLINE __attribute__((always_inline)) inline
+
 #endif // TSP_EMULATION_EXEC_CLONES_H

@@ -65,6 +65,9 @@ const std::vector<Entry> &all() {
       TSP_HELPER(mmaM16N8K4TF32),
       TSP_HELPER(mmaM16N8K32S8),
       TSP_HELPER(mmaM16N8K16S8),
+      TSP_HELPER(wgmma),
+      TSP_HELPER(wgmmaCommit),
+      TSP_HELPER(wgmmaWait),
   };
 #undef TSP_HELPER
   return entries;

@@ -128,6 +128,15 @@ Mma mmaM16N8K16F16F16, mmaM16N8K8F16F16;
 Mma mmaM16N8K8TF32, mmaM16N8K4TF32;
 Mma mmaM16N8K32S8, mmaM16N8K16S8;
 
+// Wgmma.cpp. `sums` and `fragment` point to the registers of D and, when they
+// hold A, of A; `accumulates`: the lanes that add to D.
+void wgmma(Context, uint32_t site, uint32_t mask, uint32_t *const *sums,
+           uint32_t *const *fragment, Lanes64 a, Lanes64 b,
+           uint32_t accumulates);
+void wgmmaCommit(Context, uint32_t site, uint32_t mask);
+/// Ends all but the last `pending` groups.
+void wgmmaWait(Context, uint32_t site, uint32_t mask, uint32_t pending);
+
 /// Name and address of every helper.
 struct Entry {
   const char *name;

@@ -8,6 +8,7 @@
 #ifndef TSP_EMULATION_EXEC_WARPCONTEXT_H
 #define TSP_EMULATION_EXEC_WARPCONTEXT_H
 
+#include "exec/WgmmaForm.h"
 #include "ptx/Syntax.h"
 
 #include <cstddef>
@@ -75,6 +76,8 @@ struct Site {
   /// An AtomicOp, ShuffleMode or BarrierKind.
   uint8_t operation = 0;
   ptx::Type type;
+  /// Of wgmma.mma_async.
+  WgmmaForm product;
 };
 
 } // namespace tsp::emulation

@@ -96,6 +96,7 @@ const std::unordered_map<std::string, Lowering::Handler> &Lowering::handlers() {
       {"stmatrix", &Lowering::storeMatrix},
       {"movmatrix", &Lowering::moveMatrix},
       {"mma", &Lowering::multiplyMatrix},
+      {"wgmma", &Lowering::warpgroupMatrix},
   };
   return table;
 }

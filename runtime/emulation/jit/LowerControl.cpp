@@ -32,13 +32,19 @@ Lowering::Lowering(KernelState &kernel, const ptx::Function &function,
 void Lowering::findFragments() {
   isFragment.resize(function.registers.size());
   for (const Instruction &instruction : function.body) {
-    if (instruction.opcode != "mma" && instruction.opcode != "ldmatrix")
+    const std::string &opcode = instruction.opcode;
+    // Those of mma are all fragments; of wgmma, lists of registers are.
+    if (opcode != "mma" && opcode != "ldmatrix" && opcode != "wgmma")
       continue;
-    bool isLoad = instruction.opcode == "ldmatrix";
-    for (unsigned i = 0; i < (isLoad ? 1 : instruction.operands.size()); ++i)
-      ptx::detail::visitRegisters(instruction.operands[i], [&](int reg) {
+    for (const Operand &operand : instruction.operands) {
+      if (opcode == "wgmma" && operand.form != Operand::Form::List)
+        break;
+      ptx::detail::visitRegisters(operand, [&](int reg) {
         isFragment[reg] = !uniformity.isUniform(reg);
       });
+      if (opcode == "ldmatrix")
+        break;
+    }
   }
 }
 

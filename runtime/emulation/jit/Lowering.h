@@ -204,6 +204,11 @@ private:
   Value *pointerTable(llvm::ArrayRef<Value *> pointers);
   void findFragments();
 
+  // LowerWgmma.cpp
+  void warpgroupMatrix(const Instruction &);
+  void warpgroupMultiply(const Instruction &);
+  WgmmaForm wgmmaForm(const Instruction &) const;
+
   KernelState &kernel;
   const ptx::Function &function;
   llvm::Function &target;

@@ -101,6 +101,8 @@ unsigned Instruction::numResults() const {
       return 0;
   if (opcode == "bar" || opcode == "barrier")
     return has("red") ? 1 : 0;
+  if (opcode == "wgmma")
+    return has("mma_async") ? 1 : 0;
   return operands.empty() ? 0 : 1;
 }
 

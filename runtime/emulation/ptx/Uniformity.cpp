@@ -37,8 +37,8 @@ bool Uniformity::isUniform(const Operand &operand) const {
 
 /// Results that differ between lanes even when the operands do not.
 static bool alwaysVaries(const Instruction &instruction) {
-  static const char *const opcodes[] = {"shfl", "atom",  "match",    "ldmatrix",
-                                        "mma",  "elect", "movmatrix"};
+  static const char *const opcodes[] = {"shfl", "atom",  "match", "ldmatrix",
+                                        "mma",  "wgmma", "elect", "movmatrix"};
   return std::any_of(
       std::begin(opcodes), std::end(opcodes),
       [&](const char *name) { return instruction.opcode == name; });

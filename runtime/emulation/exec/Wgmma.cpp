@@ -1,0 +1,133 @@
+//===- Wgmma.cpp - wgmma.mma_async, deferred to its wait ------------------===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "exec/Wgmma.h"
+#include "exec/BlockRunner.h"
+#include "exec/Helpers.h"
+#include "exec/MatrixDescriptor.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tsp::emulation {
+
+/// Calls visit(offset) for each row of 16 bytes of a tile: `indices` rows or
+/// columns from `first` on.
+template <typename F>
+static void visitRows(uint64_t descriptor, bool isTransposed, unsigned first,
+                      unsigned indices, F visit) {
+  MatrixDescriptor matrix(descriptor);
+  if (!isTransposed) {
+    for (unsigned i = 0; i < indices; ++i)
+      for (unsigned chunk = 0; chunk < 2; ++chunk)
+        visit(matrix.row(false, first + i, chunk));
+    return;
+  }
+  // Elements of 16 bits: 16 of them along k.
+  for (unsigned k = 0; k < wgmmaDepth / 2; ++k)
+    for (unsigned chunk = 0; chunk < indices / 8; ++chunk)
+      visit(matrix.row(true, k, first / 8 + chunk));
+}
+
+template <typename F>
+static void visitTiles(const WgmmaForm &form, uint64_t a, uint64_t b,
+                       uint32_t warp, F visit) {
+  if (!form.isAInRegisters)
+    visitRows(a, form.isTransposedA, warp % warpsOfWarpgroup * wgmmaRows,
+              wgmmaRows, [&](uint32_t offset) { visit('A', offset); });
+  visitRows(b, form.isTransposedB, 0, form.columns,
+            [&](uint32_t offset) { visit('B', offset); });
+}
+
+namespace helpers {
+
+/// The descriptor that all lanes have.
+static uint64_t sameInAll(Context context, uint32_t site, Lanes64 descriptors,
+                          const char *matrix) {
+  for (unsigned lane = 1; lane < warpSize; ++lane)
+    if (descriptors[lane] != descriptors[0])
+      context->block->fault(*context, site, lane,
+                            std::string("the descriptor of ") + matrix +
+                                " is not the same in all threads of the warp");
+  return descriptors[0];
+}
+
+/// Faults unless the whole warpgroup is there.
+static void checkWarpgroup(Context context, uint32_t site, uint32_t mask) {
+  checkWhole(context, site, mask);
+  if (context->warp / warpsOfWarpgroup * warpsOfWarpgroup + warpsOfWarpgroup >
+      context->warps)
+    context->block->fault(*context, site, 0,
+                          "the block ends within this warpgroup: its threads "
+                          "are not a multiple of 128");
+}
+
+void wgmma(Context context, uint32_t siteIndex, uint32_t mask,
+           uint32_t *const *sums, uint32_t *const *fragment, Lanes64 a,
+           Lanes64 b, uint32_t accumulates) {
+  if (!mask)
+    return;
+  checkWarpgroup(context, siteIndex, mask);
+  BlockRunner &block = *context->block;
+  const WgmmaForm &form = block.site(siteIndex).product;
+  if (accumulates && accumulates != mask)
+    block.fault(*context, siteIndex, unsigned(__builtin_ctz(~accumulates)),
+                "scale-d is not the same in all threads of the warp");
+  uint64_t descriptorOfB = sameInAll(context, siteIndex, b, "B");
+  uint64_t descriptorOfA =
+      form.isAInRegisters ? 0 : sameInAll(context, siteIndex, a, "A");
+  visitTiles(form, descriptorOfA, descriptorOfB, context->warp,
+             [&](char matrix, uint32_t offset) {
+               if (offset + 16 > block.sharedSize())
+                 block.fault(*context, siteIndex, 0,
+                             std::string("the descriptor of ") + matrix +
+                                 " reaches shared address " +
+                                 std::to_string(offset) + ": the block has " +
+                                 std::to_string(block.sharedSize()) + " bytes");
+             });
+  Products &products = block.warpOf(context).products;
+  for (uint64_t part : {uint64_t(siteIndex), descriptorOfA, descriptorOfB})
+    products.history = (products.history ^ part) * 0x9e3779b97f4a7c15u;
+  products.lastSite = siteIndex;
+
+  products.pending.emplace_back();
+  PendingProduct &product = products.pending.back();
+  product.site = siteIndex;
+  product.group = products.groups;
+  product.a = descriptorOfA;
+  product.b = descriptorOfB;
+  product.accumulates = accumulates != 0;
+  product.sums = sums;
+  for (unsigned r = 0; form.isAInRegisters && r < wgmmaFragment; ++r)
+    std::memcpy(product.fragment[r], fragment[r], sizeof(product.fragment[r]));
+}
+
+void wgmmaCommit(Context context, uint32_t site, uint32_t mask) {
+  if (!mask)
+    return;
+  checkWarpgroup(context, site, mask);
+  ++context->block->warpOf(context).products.groups;
+}
+
+void wgmmaWait(Context context, uint32_t siteIndex, uint32_t mask,
+               uint32_t pending) {
+  if (!mask)
+    return;
+  checkWarpgroup(context, siteIndex, mask);
+  BlockRunner &block = *context->block;
+  Products &products = block.warpOf(context).products;
+  uint32_t end = products.groups - std::min(pending, products.groups);
+  while (!products.pending.empty() && products.pending.front().group < end) {
+    const PendingProduct &product = products.pending.front();
+    computeProduct(block.site(product.site).product, product,
+                   block.sharedMemory(), context->warp);
+    products.pending.pop_front();
+  }
+}
+
+} // namespace helpers
+} // namespace tsp::emulation

@@ -1,0 +1,53 @@
+//===- Wgmma.h - wgmma.mma_async of a warp ----------------------*- C++ -*-===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A product happens when its group is waited for, as late as the hardware may
+// do it: until then its accumulators hold what they held before, and its tiles
+// are not read. The warps of a warpgroup compute their rows apart.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef TSP_EMULATION_EXEC_WGMMA_H
+#define TSP_EMULATION_EXEC_WGMMA_H
+
+#include "exec/WarpContext.h"
+
+#include <deque>
+
+namespace tsp::emulation {
+
+/// One wgmma.mma_async of a warp, not done yet.
+struct PendingProduct {
+  uint32_t site;
+  /// The number of the group that it belongs to.
+  uint32_t group;
+  /// Descriptors; that of A is not used when A is in registers.
+  uint64_t a, b;
+  bool accumulates;
+  /// The registers of D.
+  uint32_t *const *sums;
+  /// A, when it comes from registers.
+  uint32_t fragment[wgmmaFragment][warpSize];
+};
+
+/// The products of one warp.
+struct Products {
+  std::deque<PendingProduct> pending;
+  uint32_t groups = 0;
+  /// Folds the sites and descriptors so far: alike in the warps of a warpgroup.
+  uint64_t history = 0;
+  uint32_t lastSite = 0;
+};
+
+/// Reads the tiles and adds to the registers of D. `warp` is the warp's number
+/// in the block.
+void computeProduct(const WgmmaForm &form, const PendingProduct &product,
+                    const uint8_t *shared, uint32_t warp);
+
+} // namespace tsp::emulation
+
+#endif // TSP_EMULATION_EXEC_WGMMA_H

@@ -1,0 +1,165 @@
+//===- LowerWgmma.cpp - matrix products of warpgroups ---------------------===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// PTX ISA, "Asynchronous warpgroup level matrix instructions".
+//
+//===----------------------------------------------------------------------===//
+
+#include "jit/Lowering.h"
+
+using namespace llvm;
+
+namespace tsp::emulation {
+
+namespace {
+/// What the types of a wgmma.mma_async may be.
+struct WgmmaTypes {
+  const char *d, *a, *b;
+  SumFormat sum;
+  ElementFormat formatOfA, formatOfB;
+};
+} // namespace
+
+static const WgmmaTypes *findTypes(StringRef d, StringRef a, StringRef b) {
+  using E = ElementFormat;
+  static const WgmmaTypes table[] = {
+      {"f32", "bf16", "bf16", SumFormat::F32, E::BF16, E::BF16},
+      {"f32", "f16", "f16", SumFormat::F32, E::F16, E::F16},
+      {"f16", "f16", "f16", SumFormat::F16, E::F16, E::F16},
+      {"f32", "tf32", "tf32", SumFormat::F32, E::TF32, E::TF32},
+      {"f32", "e4m3", "e4m3", SumFormat::F32, E::E4M3, E::E4M3},
+      {"f32", "e4m3", "e5m2", SumFormat::F32, E::E4M3, E::E5M2},
+      {"f32", "e5m2", "e4m3", SumFormat::F32, E::E5M2, E::E4M3},
+      {"f32", "e5m2", "e5m2", SumFormat::F32, E::E5M2, E::E5M2},
+      {"f16", "e4m3", "e4m3", SumFormat::F16, E::E4M3, E::E4M3},
+      {"f16", "e4m3", "e5m2", SumFormat::F16, E::E4M3, E::E5M2},
+      {"f16", "e5m2", "e4m3", SumFormat::F16, E::E5M2, E::E4M3},
+      {"f16", "e5m2", "e5m2", SumFormat::F16, E::E5M2, E::E5M2},
+      {"s32", "s8", "s8", SumFormat::S32, E::S8, E::S8},
+      {"s32", "s8", "u8", SumFormat::S32, E::S8, E::U8},
+      {"s32", "u8", "s8", SumFormat::S32, E::U8, E::S8},
+      {"s32", "u8", "u8", SumFormat::S32, E::U8, E::U8},
+  };
+  for (const WgmmaTypes &types : table)
+    if (d == types.d && a == types.a && b == types.b)
+      return &types;
+  return nullptr;
+}
+
+/// N of m64nNkK when K is what the type has in 32 bytes; else 0.
+static unsigned columnsOf(StringRef shape, ElementFormat format) {
+  unsigned columns, depth;
+  if (!shape.consume_front("m64n") || shape.consumeInteger(10, columns) ||
+      !shape.consume_front("k") || shape.getAsInteger(10, depth))
+    return 0;
+  bool isInteger = format == ElementFormat::S8 || format == ElementFormat::U8;
+  // Integers have no odd multiples of 8 beyond 24.
+  bool exists = columns % 8 == 0 && columns >= 8 && columns <= 256 &&
+                (!isInteger || columns % 16 == 0 || columns <= 24);
+  return exists && depth * bytesOf(format) == wgmmaDepth ? columns : 0;
+}
+
+void Lowering::warpgroupMatrix(const Instruction &instruction) {
+  if (!instruction.has("sync") || !instruction.has("aligned"))
+    unsupported();
+  if (instruction.has("mma_async"))
+    return warpgroupMultiply(instruction);
+  wide = true;
+  if (instruction.has("fence"))
+    return;
+  if (instruction.has("commit_group")) {
+    callAt("wgmmaCommit", site(), builder.getVoidTy(), {});
+    return;
+  }
+  if (!instruction.has("wait_group"))
+    unsupported();
+  if (operand(0).form != Operand::Form::Integer)
+    fail("the number of groups must be a constant");
+  callAt("wgmmaWait", site(), builder.getVoidTy(),
+         {builder.getInt32(uint32_t(operand(0).bits))});
+}
+
+/// The types and constants of an instruction:
+/// wgmma.mma_async.sync.aligned.shape{.satfinite}.d.a.b
+/// d, a, b, scale-d{, scale-a, scale-b{, trans-a}{, trans-b}}
+WgmmaForm Lowering::wgmmaForm(const Instruction &instruction) const {
+  const std::vector<std::string> &modifiers = instruction.modifiers;
+  WgmmaForm form;
+  form.saturates = instruction.has("satfinite");
+  // mma_async.sync.aligned.shape come first.
+  unsigned first = form.saturates ? 5 : 4;
+  if (modifiers.size() != first + 3)
+    unsupported();
+  const WgmmaTypes *types =
+      findTypes(modifiers[first], modifiers[first + 1], modifiers[first + 2]);
+  if (!types || (form.saturates && types->sum != SumFormat::S32))
+    unsupported();
+  form.a = types->formatOfA;
+  form.b = types->formatOfB;
+  form.sum = types->sum;
+  form.columns = uint16_t(columnsOf(modifiers[3], form.a));
+  if (!form.columns)
+    unsupported();
+  form.isAInRegisters = operand(1).form == Operand::Form::List;
+
+  auto flag = [&](unsigned index) -> int64_t {
+    if (operand(index).form != Operand::Form::Integer)
+      fail("operand " + std::to_string(index) + " of '" +
+           instruction.spelling() + "' must be a constant");
+    return int64_t(operand(index).bits);
+  };
+  bool isInteger = form.sum == SumFormat::S32;
+  unsigned expected = isInteger ? 4 : 6;
+  if (!isInteger) {
+    form.isNegated = flag(4) * flag(5) < 0;
+    if (bytesOf(form.a) == 2) {
+      if (!form.isAInRegisters)
+        form.isTransposedA = flag(expected++);
+      form.isTransposedB = flag(expected++);
+    }
+  }
+  if (instruction.operands.size() != expected)
+    fail("'" + instruction.spelling() + "' needs " + std::to_string(expected) +
+         " operands");
+  return form;
+}
+
+void Lowering::warpgroupMultiply(const Instruction &instruction) {
+  // The products would outlive the function's frame, where D is.
+  if (!function.isKernel)
+    fail("'" + instruction.spelling() +
+         "' in a function that is called: it must be inlined into the kernel");
+  Site where = site();
+  where.product = wgmmaForm(instruction);
+  wide = true;
+  checkFragment(0, where.product.registers());
+  if (where.product.isAInRegisters)
+    checkFragment(1, wgmmaFragment);
+  unsigned slot = 0;
+  auto pointers = [&](const Operand &list) {
+    SmallVector<Value *> result;
+    for (const Operand &element : list.elements)
+      result.push_back(fragmentPointer(element, slot++));
+    return pointerTable(result);
+  };
+  // Sums need places that last until the wait.
+  for (const Operand &element : operand(0).elements)
+    if (!element.isRegister() || !isFragment[element.index])
+      fail("each result of '" + instruction.spelling() +
+           "' must be a register of 32 bits");
+  Value *sums = pointers(operand(0));
+  Type descriptor = ptx::parseType("b64");
+  bool inRegisters = where.product.isAInRegisters;
+  Value *fragment = inRegisters ? pointers(operand(1))
+                                : Constant::getNullValue(sums->getType());
+  Value *b = spill(slot + 1, {read(2, descriptor)});
+  Value *a = inRegisters ? b : spill(slot, {read(1, descriptor)});
+  callAt("wgmma", where, builder.getVoidTy(),
+         {sums, fragment, a, b, maskOf(readPredicate(operand(3)))});
+}
+
+} // namespace tsp::emulation
