@@ -26,15 +26,15 @@ def find():
 
 
 @functools.lru_cache(None)
-def ptx(name, *options):
+def ptx(name, *options, architecture="sm_80"):
     """The PTX of a file of test/Emulation."""
-    return ptx_of_text(open(os.path.join(KERNELS, name)).read(), *options)
+    return ptx_of_text(open(os.path.join(KERNELS, name)).read(), *options, architecture=architecture)
 
 
-def ptx_of_text(text, *options):
+def ptx_of_text(text, *options, architecture="sm_80"):
     with tempfile.TemporaryDirectory() as folder:
         source, result = os.path.join(folder, "kernel.cu"), os.path.join(folder, "kernel.ptx")
         with open(source, "w") as file:
             file.write(text)
-        subprocess.run([find(), "-ptx", "-arch=sm_80", "-std=c++17", *options, "-o", result, source], check=True)
+        subprocess.run([find(), "-ptx", "-arch=" + architecture, "-std=c++17", *options, "-o", result, source], check=True)
         return open(result).read()

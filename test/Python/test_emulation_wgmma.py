@@ -3,10 +3,12 @@
 """wgmma.mma_async on the emulation: every type, layout and form of operands, against the manual's layouts."""
 import pickle
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 import cuda_driver
+import nvcc
 import wgmma_reference
 from wgmma_reference import Case, Layout
 
@@ -75,29 +77,36 @@ def data(number):
             values((64, case.n), wgmma_reference.SUMS[case.d_type]))
 
 
+# Launches of kernels in PTX: numbers are passed as they are, arrays as buffers, whose contents afterwards are the result.
 SCRIPT = """
 import ctypes, pickle
 import numpy as np
-import cuda_driver, wgmma_reference
-runs, path = pickle.load(open({path!r}, "rb"))
-device = cuda_driver.Device()
-module = device.module(wgmma_reference.module([case for case, *_ in runs]))
-results = []
-for number, (case, image, fragments, sums) in enumerate(runs):
-    result = device.empty(sums.shape, np.uint32)
-    module.launch("case%d" % number, 1, 128,
-                  [device.upload(image), device.upload(fragments), device.upload(sums), result,
-                   ctypes.c_uint64(case.a.descriptor() if case.a else 0), ctypes.c_uint64(case.b.descriptor())],
-                  wgmma_reference.IMAGE)
-    results.append(result.download())
+import cuda_driver
+launches, path = pickle.load(open({path!r}, "rb"))
+device, modules, results = cuda_driver.Device(), {{}}, []
+for ptx, name, grid, block, arguments, shared in launches:
+    if ptx not in modules:
+        modules[ptx] = device.module(ptx)
+    values = [device.upload(a) if isinstance(a, np.ndarray) else ctypes.c_uint64(a) for a in arguments]
+    modules[ptx].launch(name, grid, block, values, shared)
+    device.synchronize()
+    results.append([v.download() for v in values if isinstance(v, cuda_driver.Buffer)])
 pickle.dump(results, open(path, "wb"))
 """
 
 
+def run(launches, folder):
+    """On a device of capability 9.0."""
+    with open(folder / "launches", "wb") as file:
+        pickle.dump((launches, str(folder / "results")), file)
+    done = cuda_driver.run_script(SCRIPT.format(path=str(folder / "launches")), TSP_EMULATED_CAPABILITY="9.0")
+    assert done.returncode == 0, done.stderr
+    return pickle.load(open(folder / "results", "rb"))
+
+
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("wgmma")
-    runs = []
+    ptx, launches = wgmma_reference.module(CASES), []
     for number, case in enumerate(CASES):
         a, b, d = data(number)
         # Noise everywhere else: an element from a wrong place shows.
@@ -105,18 +114,17 @@ def results(tmp_path_factory):
         case.b.write(image, b)
         if case.a:
             case.a.write(image, a)
-        runs.append((case, image, wgmma_reference.fragments_of(a), wgmma_reference.sums_to_registers(d)))
-    with open(folder / "runs", "wb") as file:
-        pickle.dump((runs, str(folder / "results")), file)
-    done = cuda_driver.run_script(SCRIPT.format(path=str(folder / "runs")), TSP_EMULATED_CAPABILITY="9.0")
-    assert done.returncode == 0, done.stderr
-    return pickle.load(open(folder / "results", "rb"))
+        sums = wgmma_reference.sums_to_registers(d)
+        launches.append((ptx, f"case{number}", 1, 128,
+                         [image, wgmma_reference.fragments_of(a), sums, np.zeros_like(sums),
+                          case.a.descriptor() if case.a else 0, case.b.descriptor()], wgmma_reference.IMAGE))
+    return run(launches, tmp_path_factory.mktemp("wgmma"))
 
 
 @pytest.mark.parametrize("number", range(len(CASES)), ids=[c.name for c in CASES])
 def test_product(results, number):
     case, (a, b, d) = CASES[number], data(number)
-    actual = wgmma_reference.sums_from_registers(results[number], d.dtype, case.n)
+    actual = wgmma_reference.sums_from_registers(results[number][3], d.dtype, case.n)
     wanted = wgmma_reference.expected(case, a, b, d)
     if case.d_type == "s32":
         np.testing.assert_array_equal(actual, wanted)
@@ -125,3 +133,20 @@ def test_product(results, number):
     size = np.abs(a.astype(np.float64)) @ np.abs(b.astype(np.float64)).T + np.abs(d.astype(np.float64))
     unit = {"f32": 2.0 ** -23, "f16": 2.0 ** -11}[case.d_type]
     assert (np.abs(actual - wanted) <= 2 * unit * size).all(), np.abs((actual - wanted) / size).max()
+
+
+GEMM_SHARED = 3 * 2 * 128 * 64 * 2
+
+
+def test_gemm_by_nvcc(tmp_path):
+    """B along k, B along n, A from registers; also fewer steps than stages."""
+    ptx, launches, products = nvcc.ptx("wgmma.cu", architecture="sm_90a"), [], []
+    generator = np.random.default_rng(0)
+    for name in ("wgmma_kk", "wgmma_kn", "wgmma_registers"):
+        for depth in (64, 320):
+            a, b = [generator.standard_normal((256, depth)).astype(ml_dtypes.bfloat16) for _ in range(2)]
+            products.append(a.astype(np.float64) @ b.astype(np.float64).T)
+            launches.append((ptx, name, (2, 2), 256, [a, np.ascontiguousarray(b.T) if name == "wgmma_kn" else b,
+                                                      np.full((256, 256), np.nan, np.float32), 256, 256, depth], GEMM_SHARED))
+    for launch, product, result in zip(launches, products, run(launches, tmp_path)):
+        np.testing.assert_allclose(result[2], product, rtol=1e-5, atol=1e-4, err_msg=launch[1])
