@@ -24,40 +24,98 @@ static std::string getKernelGlobal(StringRef kernel) {
   return ("tsp_kernel_" + kernel).str();
 }
 
-/// const tsp_device_kernel {name, grid, block, shared_bytes, workspace_bytes}
-static void makeDeviceKernel(OpBuilder &builder, func::FuncOp kernel) {
+static std::string getMapsGlobal(StringRef kernel) {
+  return ("tsp_maps_" + kernel).str();
+}
+
+/// Constant data, whose initializer `fill` writes: it returns the value.
+static void makeConstant(OpBuilder &builder, Location loc, StringRef name,
+                         Type type, llvm::function_ref<Value()> fill) {
+  auto global =
+      LLVM::GlobalOp::create(builder, loc, type, /*isConstant=*/true,
+                             LLVM::Linkage::Internal, name, Attribute());
+  OpBuilder::InsertionGuard guard(builder);
+  builder.createBlock(&global.getInitializerRegion());
+  LLVM::ReturnOp::create(builder, loc, fill());
+}
+
+/// const tsp_tensor_map[], which are numbers only.
+static void makeTensorMaps(OpBuilder &builder, func::FuncOp kernel) {
+  SmallVector<int64_t> numbers;
+  auto add = [&](ArrayRef<int64_t> values, size_t length) {
+    llvm::append_range(numbers, values);
+    numbers.append(length - values.size(), 0);
+  };
+  for (const DeviceTensorMap &map : getTensorMaps(kernel)) {
+    llvm::append_range(numbers,
+                       ArrayRef<int64_t>{int64_t(map.buffer), map.offset,
+                                         *getTensorMapElement(map.element),
+                                         int64_t(map.sizes.size())});
+    add(map.sizes, 5);
+    add(map.strides, 4);
+    add(map.box, 5);
+    numbers.push_back(map.swizzle);
+  }
+  auto type =
+      LLVM::LLVMArrayType::get(builder.getI64Type(), int64_t(numbers.size()));
+  makeConstant(builder, kernel.getLoc(), getMapsGlobal(kernel.getName()), type,
+               [&]() -> Value {
+                 return LLVM::ConstantOp::create(
+                     builder, kernel.getLoc(), type,
+                     builder.getI64TensorAttr(numbers));
+               });
+}
+
+/// const tsp_device_kernel {name, grid, block, shared_bytes, workspace_bytes,
+/// cluster, num_maps, maps, variant}, after what it points to.
+static void makeDeviceKernel(OpBuilder &builder, const SymbolTable &symbols,
+                             func::FuncOp kernel) {
   MLIRContext *context = builder.getContext();
   Location loc = kernel.getLoc();
   DeviceLaunch launch = getDeviceLaunch(kernel);
+  int64_t numMaps = getTensorMaps(kernel).size();
+  if (numMaps)
+    makeTensorMaps(builder, kernel);
+  auto variant = kernel->getAttrOfType<FlatSymbolRefAttr>(kDeviceVariantAttr);
+  if (variant) {
+    makeText(builder, loc, getTextName(variant.getValue()), variant.getValue());
+    makeDeviceKernel(builder, symbols,
+                     symbols.lookup<func::FuncOp>(variant.getValue()));
+  }
   Type pointer = LLVM::LLVMPointerType::get(context),
        i64 = builder.getI64Type();
   Type sizes = LLVM::LLVMArrayType::get(i64, 3);
   Type type = LLVM::LLVMStructType::getLiteral(
-      context, {pointer, sizes, sizes, i64, i64});
-  auto global = LLVM::GlobalOp::create(
-      builder, loc, type, /*isConstant=*/true, LLVM::Linkage::Internal,
-      getKernelGlobal(kernel.getName()), Attribute());
-  OpBuilder::InsertionGuard guard(builder);
-  builder.createBlock(&global.getInitializerRegion());
-  Value value = LLVM::UndefOp::create(builder, loc, type);
-  auto insert = [&](Value part, ArrayRef<int64_t> position) {
-    value = LLVM::InsertValueOp::create(builder, loc, value, part, position);
-  };
-  auto insertNumber = [&](int64_t number, ArrayRef<int64_t> position) {
-    insert(LLVM::ConstantOp::create(builder, loc, i64,
-                                    builder.getI64IntegerAttr(number)),
-           position);
-  };
-  insert(LLVM::AddressOfOp::create(builder, loc, pointer,
-                                   getTextName(kernel.getName())),
-         {0});
-  for (int64_t i = 0; i < 3; ++i) {
-    insertNumber(launch.grid[i], {1, i});
-    insertNumber(launch.block[i], {2, i});
-  }
-  insertNumber(launch.sharedBytes, {3});
-  insertNumber(launch.workspaceBytes, {4});
-  LLVM::ReturnOp::create(builder, loc, value);
+      context, {pointer, sizes, sizes, i64, i64, sizes, i64, pointer, pointer});
+  makeConstant(builder, loc, getKernelGlobal(kernel.getName()), type, [&] {
+    Value value = LLVM::UndefOp::create(builder, loc, type);
+    auto insert = [&](Value part, ArrayRef<int64_t> position) {
+      value = LLVM::InsertValueOp::create(builder, loc, value, part, position);
+    };
+    auto insertNumber = [&](int64_t number, ArrayRef<int64_t> position) {
+      insert(LLVM::ConstantOp::create(builder, loc, i64,
+                                      builder.getI64IntegerAttr(number)),
+             position);
+    };
+    auto insertAddress = [&](const std::string &symbol, int64_t position) {
+      insert(symbol.empty()
+                 ? Value(LLVM::ZeroOp::create(builder, loc, pointer))
+                 : LLVM::AddressOfOp::create(builder, loc, pointer, symbol),
+             {position});
+    };
+    insertAddress(getTextName(kernel.getName()), 0);
+    for (int64_t i = 0; i < 3; ++i) {
+      insertNumber(launch.grid[i], {1, i});
+      insertNumber(launch.block[i], {2, i});
+      insertNumber(launch.cluster[i], {5, i});
+    }
+    insertNumber(launch.sharedBytes, {3});
+    insertNumber(launch.workspaceBytes, {4});
+    insertNumber(numMaps, {6});
+    insertAddress(numMaps ? getMapsGlobal(kernel.getName()) : "", 7);
+    insertAddress(variant ? getKernelGlobal(variant.getValue()) : "", 8);
+    return value;
+  });
 }
 
 void tsp::makeDeviceKernels(ModuleOp module) {
@@ -66,7 +124,7 @@ void tsp::makeDeviceKernels(ModuleOp module) {
   llvm::StringSet<> seen;
   module.walk([&](BufferLaunchOp launch) {
     if (seen.insert(launch.getKernel()).second)
-      makeDeviceKernel(builder,
+      makeDeviceKernel(builder, symbols,
                        symbols.lookup<func::FuncOp>(launch.getKernel()));
   });
 }

@@ -175,20 +175,41 @@ void tsp_launch(tsp_rank *rank, int32_t stream, const char *name,
                 tsp_kernel_fn fn, int64_t grid, int64_t scratch_bytes,
                 int64_t nargs, void **args);
 
+/* Tiles of a buffer that a kernel's bulk tensor copies move, as
+ * cuTensorMapEncodeTiled takes them. Reads outside of `sizes` give zeros. */
+typedef struct tsp_tensor_map {
+  int64_t argument;   /* whose buffer, a number in args of tsp_device_launch */
+  int64_t offset;     /* bytes from the buffer's start; a multiple of 16 */
+  int64_t element;    /* a CUtensorMapDataType of cuda.h */
+  int64_t rank;       /* 1 to 5 dims, innermost first */
+  int64_t sizes[5];   /* elements */
+  int64_t strides[4]; /* bytes, of dims 1..; multiples of 16 */
+  int64_t box[5];     /* elements of a tile, at most 256 each */
+  int64_t swizzle;    /* bytes: 0, 32, 64 or 128 */
+} tsp_tensor_map;
+
 /* A kernel of the device image, with all that its launch needs but the pointers.
- * Must stay valid as long as the model. */
+ * Must stay valid as long as the model.
+ * A variant does the same for certain devices, with code and launch of its own;
+ * it is launched instead when the code that the driver has loaded contains it. */
 typedef struct tsp_device_kernel {
   const char *name;        /* as in the image */
   int64_t grid[3];         /* blocks in x, y, z */
   int64_t block[3];        /* threads of a block in x, y, z */
   int64_t shared_bytes;    /* dynamic shared memory of a block */
   int64_t workspace_bytes; /* device memory the kernel may scribble in */
+  int64_t cluster[3];      /* blocks launched together; 0, 0, 0: no cluster */
+  int64_t num_maps;
+  const tsp_tensor_map *maps;
+  const struct tsp_device_kernel *variant; /* NULL: none */
 } tsp_device_kernel;
 
 /* Launches a kernel on the rank's device. `args`: device pointers, the inputs',
- * then the outputs'. A kernel with workspace_bytes > 0 has one more parameter,
- * which the runtime appends: the rank's workspace, aligned to 256 bytes, its
- * contents undefined. A grid with a size of 0 is not launched. */
+ * then the outputs'. Further parameters, which the runtime appends:
+ *   with workspace_bytes > 0, the rank's workspace, aligned to 256 bytes, its
+ *   contents undefined;
+ *   for each of `maps` a CUtensorMap, by value.
+ * A grid with a size of 0 is not launched. */
 void tsp_device_launch(tsp_rank *rank, int32_t stream,
                        const tsp_device_kernel *kernel, int64_t nargs,
                        void **args);

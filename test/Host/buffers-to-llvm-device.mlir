@@ -1,13 +1,21 @@
 // RUN: tsp-opt %s --tsp-plan-buffers --tsp-buffers-to-llvm=device | FileCheck %s
 
 // Kernels are launched by name, all buffers are in the device's space (1).
-// CHECK: module attributes {{{.*}}tsp.device_workspace = 512 : i64
+// CHECK: module attributes {{{.*}}tsp.device_workspace = 1024 : i64
 module attributes {tsp.mesh = #tsp.mesh<["d", "t"] sizes [2, 3]>} {
 // CHECK-NOT: func.func private
 func.func private @k(memref<4xf32>, memref<4xf32>)
   attributes {tsp.kernel, tsp.tied = array<i64: -1>, tsp.device_grid = array<i64: 2, 3, 4>,
               tsp.device_block = array<i64: 128, 1, 1>, tsp.device_shared = 65536 : i64,
-              tsp.device_workspace = 512 : i64}
+              tsp.device_workspace = 512 : i64, tsp.device_variant = @k_sm_90a}
+func.func private @k_sm_90a(memref<4xf32>, memref<4xf32>)
+  attributes {tsp.kernel, tsp.tied = array<i64: -1>, tsp.device_grid = array<i64: 8, 1, 1>,
+              tsp.device_block = array<i64: 384, 1, 1>, tsp.device_shared = 98304 : i64,
+              tsp.device_workspace = 1024 : i64, tsp.device_architecture = "sm_90a",
+              tsp.device_cluster = array<i64: 2, 1, 1>,
+              tsp.device_maps = [{buffer = 1 : i64, offset = 16 : i64, element = bf16,
+                                  sizes = array<i64: 64, 48>, strides = array<i64: 256>,
+                                  box = array<i64: 32, 24>, swizzle = 64 : i64}]}
 func.func private @add(memref<i32>, memref<4xf32>, memref<4xf32>)
   attributes {tsp.kernel, tsp.tied = array<i64: -1>, tsp.device_grid = array<i64: 1, 1, 1>,
               tsp.device_block = array<i64: 32, 1, 1>, tsp.device_shared = 0 : i64,
@@ -73,8 +81,19 @@ func.func @while(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
-// CHECK: llvm.mlir.global internal constant @tsp_kernel_k() {{.*}} : !llvm.struct<(ptr, array<3 x i64>, array<3 x i64>, i64, i64)> {
+// A variant has its own launch, and a text of its own for its name.
+// CHECK: llvm.mlir.global internal constant @tsp_name_k_sm_90a("k_sm_90a\00")
+// CHECK: llvm.mlir.global internal constant @tsp_maps_k_sm_90a() {{.*}} : !llvm.array<19 x i64> {
+// CHECK-NEXT: llvm.mlir.constant(dense<[1, 16, 9, 2, 64, 48, 0, 0, 0, 256, 0, 0, 0, 32, 24, 0, 0, 0, 64]>
+// CHECK: llvm.mlir.global internal constant @tsp_kernel_k_sm_90a() {{.*}} : !llvm.struct<(ptr, array<3 x i64>, array<3 x i64>, i64, i64, array<3 x i64>, i64, ptr, ptr)> {
+// CHECK: llvm.mlir.addressof @tsp_name_k_sm_90a
+// CHECK: llvm.mlir.constant(98304 : i64)
+// CHECK: llvm.mlir.addressof @tsp_maps_k_sm_90a
+// CHECK: llvm.mlir.zero
+// CHECK: llvm.mlir.global internal constant @tsp_kernel_k()
 // CHECK: llvm.mlir.addressof @tsp_name_k
-// CHECK-COUNT-8: llvm.insertvalue
-// CHECK: llvm.return
+// CHECK-COUNT-13: llvm.insertvalue
+// CHECK: llvm.mlir.addressof @tsp_kernel_k_sm_90a
+// CHECK-NEXT: llvm.insertvalue
+// CHECK-NEXT: llvm.return
 }

@@ -7,7 +7,6 @@
 
 #include "backends/cuda/CudaUpload.h"
 
-#include <algorithm>
 #include <cstring>
 
 using namespace tsp::runtime;
@@ -183,73 +182,6 @@ void CudaDevice::write(int32_t stream, void *dst, const void *src,
     to += Pointer(step);
     bytes -= step;
   }
-}
-
-Function CudaDevice::findKernel(const tsp_device_kernel &kernel) {
-  Cached &cached = kernels[&kernel];
-  if (cached.function)
-    return cached.function;
-  Function function = device.find(kernel.name);
-  if (!function)
-    throw Error(device.name + ": the model's code has no kernel " +
-                kernel.name);
-  if (kernel.workspace_bytes > workspace->size())
-    throw Error(format("kernel %s needs a workspace of %lld bytes, but the "
-                       "description says %lld",
-                       kernel.name, (long long)kernel.workspace_bytes,
-                       (long long)workspace->size()));
-  if (kernel.shared_bytes > 0)
-    driver().check(driver().funcSetAttribute(function, maxDynamicShared,
-                                             int(kernel.shared_bytes)),
-                   format("%s: %lld bytes of shared memory for kernel %s",
-                          device.name.c_str(), (long long)kernel.shared_bytes,
-                          kernel.name));
-  return cached.function = function;
-}
-
-void CudaDevice::launch(int32_t stream, const tsp_device_kernel &kernel,
-                        int64_t nargs, void **args) {
-  if (kernel.grid[0] <= 0 || kernel.grid[1] <= 0 || kernel.grid[2] <= 0)
-    return;
-  Function function = findKernel(kernel);
-  const int64_t most = 256;
-  if (nargs >= most)
-    throw Error(format("kernel %s has %lld arguments; at most %lld are "
-                       "possible",
-                       kernel.name, (long long)nargs, (long long)most - 1));
-  void *parameters[most];
-  for (int64_t i = 0; i < nargs; ++i)
-    parameters[i] = &args[i];
-  void *scratch = workspace->data();
-  if (kernel.workspace_bytes > 0)
-    parameters[nargs] = &scratch;
-  times->open(streams[stream], 0, kernel.name, -1);
-  driver().check(driver().launchKernel(
-                     function, unsigned(kernel.grid[0]),
-                     unsigned(kernel.grid[1]), unsigned(kernel.grid[2]),
-                     unsigned(kernel.block[0]), unsigned(kernel.block[1]),
-                     unsigned(kernel.block[2]), unsigned(kernel.shared_bytes),
-                     streams[stream], parameters, nullptr),
-                 device.name + ": launch of kernel " + kernel.name);
-  times->close(streams[stream]);
-  if (!isCapturing)
-    times->launched(streams[stream], kernel.name);
-}
-
-void CudaDevice::enqueueKernel(Stream stream, const char *name, int64_t threads,
-                               void **parameters) {
-  Function &function = ownKernels[name];
-  if (!function)
-    function = device.find(name);
-  if (!function)
-    throw Error(device.name + ": the model's code has no kernel " + name);
-  const int64_t block = 256, mostBlocks = 1024;
-  int64_t blocks =
-      std::clamp<int64_t>((threads + block - 1) / block, 1, mostBlocks);
-  driver().check(driver().launchKernel(function, unsigned(blocks), 1, 1,
-                                       unsigned(block), 1, 1, 0, stream,
-                                       parameters, nullptr),
-                 device.name + ": launch of kernel " + name);
 }
 
 /// Puts dims of count 1 first and joins those that follow one another in both

@@ -120,9 +120,14 @@ public:
   bool drain(Stream stream);
 
 private:
-  struct Cached {
-    Function function;
-    int64_t shared;
+  /// A kernel that was launched: the form of it that the loaded code has.
+  struct Launchable {
+    const tsp_device_kernel *form = nullptr;
+    Function function = nullptr;
+    LaunchConfig config = {};
+    LaunchAttribute cluster = {};
+    /// Of each of its tensor maps what was encoded, by buffer.
+    std::vector<std::unordered_map<void *, TensorMap>> maps;
   };
   struct RecordedGraph {
     int calls = 0;
@@ -131,7 +136,10 @@ private:
   };
 
   void check(Result result, const char *what) const;
-  Function findKernel(const tsp_device_kernel &kernel);
+  /// Throws an Error unless the driver has a function that a kernel needs.
+  void require(bool found, const char *function, const char *kernel) const;
+  Launchable &findKernel(const tsp_device_kernel &kernel);
+  TensorMap *findMap(Launchable &kernel, int64_t number, void *buffer);
   bool runGraph(RecordedGraph &graph, void (*code)(void *), void *context);
   bool finish();
 
@@ -143,7 +151,7 @@ private:
   std::vector<std::unique_ptr<Block>> exchange; ///< the last one is in use
   std::map<const void *, std::unique_ptr<Block>> constants;
   std::map<std::vector<const void *>, std::unique_ptr<Block>> tables;
-  std::unordered_map<const tsp_device_kernel *, Cached> kernels;
+  std::unordered_map<const tsp_device_kernel *, Launchable> kernels;
   std::map<std::string, Function> ownKernels; ///< of enqueueKernel
   std::map<int, RecordedGraph> graphs;        ///< by entry
   std::vector<Event> events;

@@ -26,6 +26,11 @@ static Driver openDriver() {
   library.get(#symbol, driver.member);
   TSP_CUDA_FUNCTIONS(TSP_OPEN)
 #undef TSP_OPEN
+#define TSP_FIND(member, symbol, parameters)                                   \
+  driver.member =                                                              \
+      reinterpret_cast<decltype(driver.member)>(library.find(#symbol));
+  TSP_CUDA_12_FUNCTIONS(TSP_FIND)
+#undef TSP_FIND
   Result result = driver.init(0);
   if (result != success)
     throw Error("the CUDA driver does not start: " + driver.text(result) +

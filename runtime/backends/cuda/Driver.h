@@ -34,6 +34,30 @@ constexpr int capabilityMajor = 75, capabilityMinor = 76; // device attributes
 constexpr int maxDynamicShared = 8;                       // function attribute
 constexpr int captureRelaxed = 2;
 constexpr unsigned memoryUnified = 4;
+constexpr unsigned clusterDimension = 4; // launch attribute
+
+/// CUtensorMap: opaque, made by the driver.
+struct alignas(128) TensorMap {
+  unsigned long long opaque[16];
+};
+/// CUtensorMapInterleave, -Swizzle, -L2promotion, -FloatOOBfill.
+constexpr int interleaveNone = 0, promotionOf128Bytes = 2, fillWithZeros = 0;
+constexpr int swizzleNone = 0, swizzle32 = 1, swizzle64 = 2, swizzle128 = 3;
+
+/// CUlaunchAttribute with the value that clusters have.
+struct LaunchAttribute {
+  unsigned id, padding;
+  unsigned cluster[3];
+  char otherValues[52];
+};
+
+/// CUlaunchConfig.
+struct LaunchConfig {
+  unsigned grid[3], block[3], sharedBytes;
+  Stream stream;
+  LaunchAttribute *attributes;
+  unsigned numAttributes;
+};
 
 /// CUDA_MEMCPY3D.
 struct Copy3D {
@@ -111,10 +135,20 @@ struct Copy3D {
   F(graphDestroy, cuGraphDestroy, (Graph))                                     \
   F(graphExecDestroy, cuGraphExecDestroy, (GraphExec))
 
+// The same of functions that drivers have from CUDA 12 on; null in older ones.
+#define TSP_CUDA_12_FUNCTIONS(F)                                               \
+  F(launchKernelEx, cuLaunchKernelEx,                                          \
+    (const LaunchConfig *, Function, void **, void **))                        \
+  F(tensorMapEncodeTiled, cuTensorMapEncodeTiled,                              \
+    (TensorMap *, int, unsigned, void *, const unsigned long long *,           \
+     const unsigned long long *, const unsigned *, const unsigned *, int, int, \
+     int, int))
+
 /// The table of the driver's functions.
 struct Driver {
 #define TSP_MEMBER(member, symbol, parameters) Result(*member) parameters;
   TSP_CUDA_FUNCTIONS(TSP_MEMBER)
+  TSP_CUDA_12_FUNCTIONS(TSP_MEMBER)
 #undef TSP_MEMBER
 
   /// Opens and initialises the driver once. Throws an Error that says what is

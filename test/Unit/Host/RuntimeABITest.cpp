@@ -55,11 +55,20 @@ TEST(RuntimeABI, Names) {
 
 // What compiled objects lay out themselves.
 TEST(RuntimeABI, Layouts) {
-  EXPECT_EQ(sizeof(tsp_device_kernel), 72u);
+  EXPECT_EQ(sizeof(tsp_device_kernel), 120u);
   EXPECT_EQ(offsetof(tsp_device_kernel, grid), 8u);
   EXPECT_EQ(offsetof(tsp_device_kernel, block), 32u);
   EXPECT_EQ(offsetof(tsp_device_kernel, shared_bytes), 56u);
   EXPECT_EQ(offsetof(tsp_device_kernel, workspace_bytes), 64u);
+  EXPECT_EQ(offsetof(tsp_device_kernel, cluster), 72u);
+  EXPECT_EQ(offsetof(tsp_device_kernel, num_maps), 96u);
+  EXPECT_EQ(offsetof(tsp_device_kernel, maps), 104u);
+  EXPECT_EQ(offsetof(tsp_device_kernel, variant), 112u);
+  EXPECT_EQ(sizeof(tsp_tensor_map), 152u);
+  EXPECT_EQ(offsetof(tsp_tensor_map, sizes), 32u);
+  EXPECT_EQ(offsetof(tsp_tensor_map, strides), 72u);
+  EXPECT_EQ(offsetof(tsp_tensor_map, box), 104u);
+  EXPECT_EQ(offsetof(tsp_tensor_map, swizzle), 144u);
   EXPECT_EQ(sizeof(tsp_device_image), 16u);
   EXPECT_EQ(sizeof(tsp_entry_point), 16u);
 }

@@ -32,6 +32,7 @@ TEST(CudaAbi, Functions) {
             abiOf(decltype (&symbol)(nullptr)))                                \
       << #symbol;
   TSP_CUDA_FUNCTIONS(TSP_COMPARE)
+  TSP_CUDA_12_FUNCTIONS(TSP_COMPARE)
 #undef TSP_COMPARE
 }
 
@@ -49,6 +50,34 @@ TEST(CudaAbi, Values) {
             CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
   EXPECT_EQ(cuda::captureRelaxed, CU_STREAM_CAPTURE_MODE_RELAXED);
   EXPECT_EQ(cuda::memoryUnified, unsigned(CU_MEMORYTYPE_UNIFIED));
+  EXPECT_EQ(cuda::clusterDimension,
+            unsigned(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION));
+  EXPECT_EQ(cuda::interleaveNone, CU_TENSOR_MAP_INTERLEAVE_NONE);
+  EXPECT_EQ(cuda::promotionOf128Bytes, CU_TENSOR_MAP_L2_PROMOTION_L2_128B);
+  EXPECT_EQ(cuda::fillWithZeros, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  EXPECT_EQ(cuda::swizzleNone, CU_TENSOR_MAP_SWIZZLE_NONE);
+  EXPECT_EQ(cuda::swizzle32, CU_TENSOR_MAP_SWIZZLE_32B);
+  EXPECT_EQ(cuda::swizzle64, CU_TENSOR_MAP_SWIZZLE_64B);
+  EXPECT_EQ(cuda::swizzle128, CU_TENSOR_MAP_SWIZZLE_128B);
+}
+
+TEST(CudaAbi, TensorMapAndLaunchConfig) {
+  EXPECT_EQ(sizeof(cuda::TensorMap), sizeof(CUtensorMap));
+  EXPECT_EQ(alignof(cuda::TensorMap), alignof(CUtensorMap));
+  EXPECT_EQ(sizeof(cuda::LaunchAttribute), sizeof(CUlaunchAttribute));
+  EXPECT_EQ(offsetof(cuda::LaunchAttribute, cluster),
+            offsetof(CUlaunchAttribute, value.clusterDim));
+  EXPECT_EQ(sizeof(cuda::LaunchConfig), sizeof(CUlaunchConfig));
+#define TSP_SAME(mine, theirs)                                                 \
+  EXPECT_EQ(offsetof(cuda::LaunchConfig, mine),                                \
+            offsetof(CUlaunchConfig, theirs))
+  TSP_SAME(grid, gridDimX);
+  TSP_SAME(block, blockDimX);
+  TSP_SAME(sharedBytes, sharedMemBytes);
+  TSP_SAME(stream, hStream);
+  TSP_SAME(attributes, attrs);
+  TSP_SAME(numAttributes, numAttrs);
+#undef TSP_SAME
 }
 
 TEST(CudaAbi, Copy3D) {

@@ -25,10 +25,24 @@ static bool contains(const std::string &text, const std::string &part) {
 static float scale = 2;
 static const float constantScale = 3;
 
-static const tsp_device_kernel affine9 = {
-    "affine", {1, 1, 1}, {9, 1, 1}, 0, 9 * sizeof(float)};
-static const tsp_device_kernel affineOf32 = {
-    "affine", {1, 1, 1}, {32, 1, 1}, 1024, 32 * sizeof(float)};
+/// One block of `threads` threads.
+static tsp_device_kernel makeKernel(const char *name, int64_t threads,
+                                    int64_t sharedBytes,
+                                    int64_t workspaceBytes) {
+  tsp_device_kernel kernel = {};
+  kernel.name = name;
+  kernel.grid[0] = kernel.grid[1] = kernel.grid[2] = 1;
+  kernel.block[0] = threads;
+  kernel.block[1] = kernel.block[2] = 1;
+  kernel.shared_bytes = sharedBytes;
+  kernel.workspace_bytes = workspaceBytes;
+  return kernel;
+}
+
+static const tsp_device_kernel affine9 =
+    makeKernel("affine", 9, 0, 9 * sizeof(float));
+static const tsp_device_kernel affineOf32 =
+    makeKernel("affine", 32, 1024, 32 * sizeof(float));
 
 static std::vector<float> input() {
   std::vector<float> x(15);
@@ -75,6 +89,29 @@ TEST(Device, LaunchWithScalarsConstantsAndWorkspace) {
     // Blocks, the workspace and the constant count whole: x and y are 3 rows
     // each, aligned to 64 bytes.
     EXPECT_EQ(rank->touchedBytes(), 2 * 64 + 4096 + 4096 + 4);
+  }
+}
+
+/// What the loaded code has is launched, as its own description says: the
+/// variant before the general form.
+TEST(Device, Variants) {
+  tsp_device_kernel missing = makeKernel("no_such", 32, 1 << 30, 1 << 30);
+  tsp_device_kernel hasMissingVariant = affine9, isMissing = missing;
+  hasMissingVariant.variant = &missing;
+  isMissing.variant = &affine9;
+  RankProgram program =
+      makeProgram(Where::OneDevice, 2, RankProgram::defaults(), values);
+  std::vector<float> x = input();
+  for (const tsp_device_kernel *kernel : {&hasMissingVariant, &isMissing}) {
+    program.context->set(0, 0, x.data());
+    ASSERT_EQ(program.run([&](tsp_rank *rank, void **args, void **results) {
+      void *factor = tsp_constant(rank, TSP_SPACE_DEVICE, &constantScale,
+                                  sizeof(constantScale));
+      void *buffers[] = {args[0], factor, results[0]};
+      tsp_device_launch(rank, 0, kernel, 3, buffers);
+    }),
+              "");
+    EXPECT_EQ(result(program), affineOf(x, 3));
   }
 }
 
@@ -130,10 +167,8 @@ TEST(Device, UploadsOfSeveralPiecesWithGaps) {
 }
 
 TEST(Device, WhatIsWrongIsNamed) {
-  static const tsp_device_kernel unknown = {
-      "no_such", {1, 1, 1}, {1, 1, 1}, 0, 0};
-  static const tsp_device_kernel greedy = {
-      "affine", {1, 1, 1}, {1, 1, 1}, 0, 1 << 20};
+  static const tsp_device_kernel unknown = makeKernel("no_such", 1, 0, 0);
+  static const tsp_device_kernel greedy = makeKernel("affine", 1, 0, 1 << 20);
   RankProgram program = makeProgram(Where::OneDevice, 1);
   std::string error = program.run([&](tsp_rank *rank, void **, void **) {
     tsp_device_launch(rank, 0, &unknown, 0, nullptr);
