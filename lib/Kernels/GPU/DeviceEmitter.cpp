@@ -203,6 +203,16 @@ DeviceEmitter::loop(Value from, Value to, int64_t step, ValueRange init,
   return op.getResults();
 }
 
+void DeviceEmitter::keepRolled(ValueRange results) {
+  MLIRContext *context = b.getContext();
+  auto unroll = LLVM::LoopUnrollAttr::get(
+      context, /*disable=*/BoolAttr::get(context, true), {}, {}, {}, {}, {},
+      {});
+  auto annotation = LLVM::LoopAnnotationAttr::get(
+      context, {}, {}, {}, unroll, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {});
+  results.front().getDefiningOp()->setAttr("llvm.loop_annotation", annotation);
+}
+
 DeviceEmitter::Values
 DeviceEmitter::loopWhile(ValueRange init,
                          llvm::function_ref<Value(ValueRange)> condition,

@@ -80,6 +80,9 @@ public:
             llvm::function_ref<void(Value)> body);
   Values loop(Value from, Value to, int64_t step, mlir::ValueRange init,
               llvm::function_ref<Values(Value, mlir::ValueRange)> body);
+  /// Keeps LLVM from unrolling the loop that gave these results: one of few
+  /// steps, each of which is long enough.
+  void keepRolled(mlir::ValueRange results);
   /// while (condition(x)) x = body(x)
   Values loopWhile(mlir::ValueRange init,
                    llvm::function_ref<Value(mlir::ValueRange)> condition,

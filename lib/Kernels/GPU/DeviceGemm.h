@@ -65,6 +65,32 @@ inline constexpr int64_t kLinePadding = 4;
 /// Tiles of bk that the contraction takes.
 int64_t countTiles(const GemmSpec &spec, int64_t bk);
 
+/// Outer places of the product.
+int64_t countOuter(const GemmSpec &spec);
+
+/// Whether the program lets f32 operands be rounded to tf32.
+bool allowsTf32(stablehlo::DotGeneralOp dot);
+
+/// What a step of one of the contraction takes on a multiprocessor.
+struct StepCost {
+  double operations;  ///< two for each product
+  double rate;        ///< of operations, of the whole device, per ns
+  double sharedBytes; ///< read from shared memory
+  double globalBytes; ///< read from the second cache
+};
+
+/// Time of a product in tiles of bm x bn, in ns: waves of blocks, each as long
+/// as its slowest resource. `together` blocks of a multiprocessor share that,
+/// and hide each other's start and end.
+double estimateProduct(const GemmSpec &spec, int64_t bm, int64_t bn,
+                       const StepCost &step, const TargetDescription &target,
+                       int64_t together = 1);
+
+/// Fills what follows from the tile of a block: the grid, and how results are
+/// stored.
+void completePlan(DeviceGemmPlan &plan, const DotProduct &dot,
+                  int64_t resultBytes);
+
 /// Chooses from the shapes and the architecture. `resultBytes`: size of the
 /// widest element that the kernel stores.
 DeviceGemmPlan planDeviceGemm(const GemmKernel &kernel, int64_t resultBytes,
@@ -117,6 +143,12 @@ struct StagedSums {
 /// n, by `group` threads of which this one is number `rank`.
 void storeStaged(DeviceGemm &gemm, const StagedSums &sums, mlir::Value m,
                  mlir::Value n, mlir::Value rank, int64_t group);
+
+/// Stores the sums of a warp: `rows` x plan.wn, the first being that of row
+/// `row` and column `column` of the tile, in fragments of 16 x 8
+/// (TensorCore.h). Shared memory is used from `warp` times its staged sums on.
+void storeFragments(DeviceGemm &gemm, mlir::ValueRange sums, int64_t rows,
+                    mlir::Value warp, mlir::Value row, mlir::Value column);
 
 } // namespace tsp
 

@@ -47,8 +47,7 @@ static DeviceRead planRead(const GemmSpec &spec, const GemmOperand &operand,
   return read;
 }
 
-/// Whether the program lets f32 operands be rounded to tf32.
-static bool allowsTf32(stablehlo::DotGeneralOp dot) {
+bool tsp::allowsTf32(stablehlo::DotGeneralOp dot) {
   auto algorithm = dot.getAlgorithmAttr();
   return algorithm && isa<FloatTF32Type>(algorithm.getLhsPrecisionType()) &&
          isa<FloatTF32Type>(algorithm.getRhsPrecisionType()) &&
@@ -97,40 +96,30 @@ static const TileShape asyncShapes[] = {
 /// small tiles only.
 static const TileShape narrowShapes[] = {{64, 64, 32, 32, 32, 3}};
 
-/// What a step of one of the contraction takes on a multiprocessor.
-struct StepCost {
-  double operations;  ///< two for each product
-  double rate;        ///< of operations, of the whole device, per ns
-  double sharedBytes; ///< read from shared memory
-  double globalBytes; ///< read from the second cache
-};
-
-/// Time of a product in tiles of bm x bn, in ns: waves of blocks, each as long
-/// as its slowest resource. Shared memory gives 128 bytes a cycle of about 1.5
-/// GHz, the second cache 2.5 times what memory does; a block starts and ends in
-/// about 500 ns.
-static double estimate(const GemmSpec &spec, int64_t bm, int64_t bn,
-                       int64_t outer, const StepCost &step,
-                       const TargetDescription &target) {
-  int64_t blocks =
-      outer * llvm::divideCeil(spec.m, bm) * llvm::divideCeil(spec.n, bn);
-  double processors = target.numProcessors;
-  double time = std::max(
-      {step.operations / (step.rate / processors), step.sharedBytes / 192,
-       step.globalBytes / (2.5 * target.memoryGBs / processors)});
-  return llvm::divideCeil(blocks, target.numProcessors) *
-         (time * spec.depth() + 500);
-}
-
-static int64_t product(ArrayRef<int64_t> sizes) {
+int64_t tsp::countOuter(const GemmSpec &spec) {
   int64_t result = 1;
-  for (int64_t size : sizes)
+  for (int64_t size : spec.outer)
     result *= size;
   return result;
 }
 
+double tsp::estimateProduct(const GemmSpec &spec, int64_t bm, int64_t bn,
+                            const StepCost &step,
+                            const TargetDescription &target, int64_t together) {
+  int64_t blocks = countOuter(spec) * llvm::divideCeil(spec.m, bm) *
+                   llvm::divideCeil(spec.n, bn);
+  // Shared memory gives 128 bytes a cycle of about 1.5 GHz, the second cache
+  // 2.5 times what memory does; a block starts and ends in about 500 ns.
+  double processors = target.numProcessors;
+  double time = std::max(
+      {step.operations / (step.rate / processors), step.sharedBytes / 192,
+       step.globalBytes / (2.5 * target.memoryGBs / processors)});
+  int64_t each = llvm::divideCeil(blocks, target.numProcessors);
+  return each * time * spec.depth() + llvm::divideCeil(each, together) * 500.0;
+}
+
 static void planTensorCore(DeviceGemmPlan &plan, const GemmSpec &spec,
-                           int64_t outer, const TargetDescription &target) {
+                           const TargetDescription &target) {
   plan.kind = DeviceGemmPlan::tensorCore;
   int64_t bytes = plan.element.getIntOrFloatBitWidth() / 8;
   bool manyCopies = false;
@@ -154,7 +143,7 @@ static void planTensorCore(DeviceGemmPlan &plan, const GemmSpec &spec,
     StepCost step{
         2.0 * shape.bm * shape.bn, target.bf16TeraFlops * 1e3 * 2 / bytes,
         double(bytes * shape.warps() * (shape.wm + shape.wn)), bytes * lines};
-    double time = estimate(spec, shape.bm, shape.bn, outer, step, target);
+    double time = estimateProduct(spec, shape.bm, shape.bn, step, target);
     if (!best || time < least) {
       best = &shape;
       least = time;
@@ -176,7 +165,7 @@ static void planTensorCore(DeviceGemmPlan &plan, const GemmSpec &spec,
 }
 
 static void planVectorUnit(DeviceGemmPlan &plan, const GemmSpec &spec,
-                           int64_t outer, const TargetDescription &target) {
+                           const TargetDescription &target) {
   plan.kind = DeviceGemmPlan::vectorUnit;
   plan.element = spec.compute;
   plan.a.width = plan.b.width = 1;
@@ -191,7 +180,7 @@ static void planVectorUnit(DeviceGemmPlan &plan, const GemmSpec &spec,
     // A lane reads what it multiplies, also where others read the same.
     double tile = next * next, read = plan.threads * 2.0 * next / 16;
     StepCost step{2 * tile, rate, read * bytes, double(2 * next * bytes)};
-    double time = estimate(spec, next, next, outer, step, target);
+    double time = estimateProduct(spec, next, next, step, target);
     if (side == 0 || time < least) {
       side = next;
       least = time;
@@ -204,7 +193,7 @@ static void planVectorUnit(DeviceGemmPlan &plan, const GemmSpec &spec,
       std::max(pipeline, side * StagedSums::lineOf(side) * bytes);
 }
 
-static void planRows(DeviceGemmPlan &plan, const GemmSpec &spec, int64_t outer,
+static void planRows(DeviceGemmPlan &plan, const GemmSpec &spec,
                      const TargetDescription &target) {
   plan.kind = DeviceGemmPlan::rows;
   plan.element = spec.compute;
@@ -214,7 +203,7 @@ static void planRows(DeviceGemmPlan &plan, const GemmSpec &spec, int64_t outer,
   int64_t perColumn = plan.b.alongK ? plan.threads / 32 : 32;
   plan.tn = plan.b.alongK ? 4 : plan.b.width;
   auto blocks = [&]() -> int64_t {
-    return outer * llvm::divideCeil(spec.n, perColumn * plan.tn);
+    return countOuter(spec) * llvm::divideCeil(spec.n, perColumn * plan.tn);
   };
   while (plan.tn > 1 && blocks() < 2 * target.numProcessors)
     plan.tn /= 2;
@@ -222,6 +211,21 @@ static void planRows(DeviceGemmPlan &plan, const GemmSpec &spec, int64_t outer,
   int64_t parts = plan.b.alongK ? 1 : plan.threads / 32;
   plan.sharedBytes = parts * spec.m * StagedSums::lineOf(plan.bn) *
                      spec.compute.getIntOrFloatBitWidth() / 8;
+}
+
+void tsp::completePlan(DeviceGemmPlan &plan, const DotProduct &dot,
+                       int64_t resultBytes) {
+  const GemmSpec &spec = dot.spec;
+  plan.tilesM = llvm::divideCeil(spec.m, plan.bm);
+  plan.tilesN = llvm::divideCeil(spec.n, plan.bn);
+  plan.grid = plan.tilesM * plan.tilesN * countOuter(spec);
+
+  // Runs that lie together in memory, of 16 bytes at most, without an edge.
+  if (dot.nStride == 1) {
+    plan.run = std::min<int64_t>(8, 16 / resultBytes);
+    while (spec.n % plan.run != 0 || plan.bn % plan.run != 0)
+      plan.run /= 2;
+  }
 }
 
 DeviceGemmPlan tsp::planDeviceGemm(const GemmKernel &kernel,
@@ -233,22 +237,12 @@ DeviceGemmPlan tsp::planDeviceGemm(const GemmKernel &kernel,
   plan.a = planRead(spec, spec.a, spec.m, dot.offsetA);
   plan.b = planRead(spec, spec.b, spec.n, dot.offsetB);
   plan.element = tensorCoreElement(spec, kernel.dot);
-  int64_t outer = product(spec.outer);
   if (spec.m <= 4)
-    planRows(plan, spec, outer, target);
+    planRows(plan, spec, target);
   else if (plan.element)
-    planTensorCore(plan, spec, outer, target);
+    planTensorCore(plan, spec, target);
   else
-    planVectorUnit(plan, spec, outer, target);
-  plan.tilesM = llvm::divideCeil(spec.m, plan.bm);
-  plan.tilesN = llvm::divideCeil(spec.n, plan.bn);
-  plan.grid = plan.tilesM * plan.tilesN * outer;
-
-  // Runs that lie together in memory, of 16 bytes at most, without an edge.
-  if (dot.nStride == 1) {
-    plan.run = std::min<int64_t>(8, 16 / resultBytes);
-    while (spec.n % plan.run != 0 || plan.bn % plan.run != 0)
-      plan.run /= 2;
-  }
+    planVectorUnit(plan, spec, target);
+  completePlan(plan, dot, resultBytes);
   return plan;
 }

@@ -13,6 +13,7 @@
 
 #include "DeviceGemm.h"
 
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -88,4 +89,33 @@ void tsp::storeStaged(DeviceGemm &gemm, const StagedSums &sums, Value m,
     else
       store();
   });
+}
+
+void tsp::storeFragments(DeviceGemm &gemm, ValueRange sums, int64_t rows,
+                         Value warp, Value row, Value column) {
+  DeviceEmitter &e = gemm.e;
+  const DeviceGemmPlan &plan = gemm.plan;
+  auto syncWarp = [&] { NVVM::SyncWarpOp::create(e.b, e.loc, e.i32(-1)); };
+  Type f32 = e.b.getF32Type();
+  auto pair = VectorType::get({2}, f32);
+  StagedSums staged{gemm.shared, plan.slabRows, plan.wn, plan.run, f32};
+  staged.pointer = e.shifted(gemm.shared, e.mul(warp, staged.bytes()));
+  Value lane = e.lane(), g = e.div(lane, 4), t = e.mul(e.rem(lane, 4), 2);
+  int64_t perSlab = plan.slabRows / 16, perRow = plan.wn / 8;
+  for (int64_t first = 0; first < rows / 16; first += perSlab) {
+    syncWarp();
+    for (int64_t i = 0; i < perSlab; ++i)
+      for (int64_t j = 0; j < perRow; ++j)
+        for (int64_t half = 0; half < 2; ++half) {
+          int64_t at = ((first + i) * perRow + j) * 4 + 2 * half;
+          Value both = vector::FromElementsOp::create(e.b, e.loc, pair,
+                                                      sums.slice(at, 2));
+          e.store(both,
+                  staged.at(e, e.add(g, i * 16 + half * 8), e.add(t, j * 8)),
+                  8);
+        }
+    syncWarp();
+    storeStaged(gemm, staged, e.add(gemm.m, e.add(row, first * 16)),
+                e.add(gemm.n, column), lane, 32);
+  }
 }

@@ -256,50 +256,14 @@ private:
                [&](Value tile, ValueRange carried) {
                  return flatten(step(tile, unflatten(carried), copies));
                });
-    keepRolled(results.front().getDefiningOp());
+    e.keepRolled(results);
     return unflatten(results);
-  }
-
-  /// A step is long enough; LLVM would unroll the short loops.
-  static void keepRolled(Operation *loop) {
-    MLIRContext *context = loop->getContext();
-    auto unroll = LLVM::LoopUnrollAttr::get(
-        context, /*disable=*/BoolAttr::get(context, true), {}, {}, {}, {}, {},
-        {});
-    auto annotation =
-        LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {}, {},
-                                      {}, {}, {}, {}, {}, {}, {}, {});
-    loop->setAttr("llvm.loop_annotation", annotation);
   }
 
   void store(ValueRange sums) {
     e.barrier(); // The tiles are read: their memory is free.
-    Type f32 = e.b.getF32Type();
-    auto pair = VectorType::get({2}, f32);
-    StagedSums staged{gemm.shared, plan.slabRows, plan.wn, plan.run, f32};
-    staged.pointer = e.shifted(gemm.shared, e.mul(warp, staged.bytes()));
-    Value lane = e.lane(), g = e.div(lane, 4), t = e.mul(e.rem(lane, 4), 2);
-    int64_t perSlab = plan.slabRows / 16;
-    for (int64_t first = 0; first < mi; first += perSlab) {
-      if (first > 0)
-        syncWarp();
-      for (int64_t i = 0; i < perSlab; ++i)
-        for (int64_t j = 0; j < ni; ++j)
-          for (int64_t half = 0; half < 2; ++half) {
-            int64_t at = ((first + i) * ni + j) * 4 + 2 * half;
-            Value both = vector::FromElementsOp::create(e.b, e.loc, pair,
-                                                        sums.slice(at, 2));
-            e.store(both,
-                    staged.at(e, e.add(g, i * 16 + half * 8), e.add(t, j * 8)),
-                    8);
-          }
-      syncWarp();
-      storeStaged(gemm, staged, e.add(gemm.m, e.add(warpM, first * 16)),
-                  e.add(gemm.n, warpN), lane, 32);
-    }
+    storeFragments(gemm, sums, plan.wm, warp, warpM, warpN);
   }
-
-  void syncWarp() { NVVM::SyncWarpOp::create(e.b, e.loc, e.i32(-1)); }
 
   DeviceGemm &gemm;
   DeviceEmitter &e;
