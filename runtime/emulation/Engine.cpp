@@ -8,6 +8,7 @@
 #include "Engine.h"
 
 #include "exec/BlockRunner.h"
+#include "exec/Scheduler.h"
 #include "exec/Workers.h"
 #include "jit/Program.h"
 #include "ptx/Parser.h"
@@ -64,7 +65,7 @@ public:
       return false;
     LaunchState state(kernel, entry, launch, variables, program->variableBytes,
                       options.checker);
-    Workers::get().run([&] { BlockRunner(state).runAll(); });
+    Workers::get().run([&] { Scheduler(state).runAll(); });
     counters += state.counters;
     if (options.checker) {
       Totals &totals = Totals::get();

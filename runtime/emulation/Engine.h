@@ -73,6 +73,8 @@ struct Launch {
   const Kernel *kernel = nullptr;
   std::array<uint32_t, 3> grid = {1, 1, 1};
   std::array<uint32_t, 3> block = {1, 1, 1};
+  /// Blocks of a cluster; divides the grid.
+  std::array<uint32_t, 3> cluster = {1, 1, 1};
   uint32_t dynamicSharedBytes = 0;
   /// kernel->parameterBytes bytes, laid out as kernel->parameters says.
   const void *parameters = nullptr;

@@ -115,6 +115,23 @@ class Buffer:
             self.pointer = ctypes.c_uint64()
 
 
+class TensorMap:
+    """A descriptor of bulk tensor copies of boxes of a buffer; shape, box and strides (bytes) from the outermost dimension on."""
+    DTYPES = {"uint8": 0, "uint16": 1, "uint32": 2, "int32": 3, "uint64": 4, "int64": 5, "float16": 6, "float32": 7, "float64": 8, "bfloat16": 9}
+
+    def __init__(self, buffer, box, swizzle=0, strides=None, address=None, element_strides=None, interleave=0):
+        rank, width = len(box), buffer.dtype.itemsize
+        strides = strides or [width * int(np.prod(buffer.shape[d + 1:])) for d in range(rank - 1)]
+        longs = lambda values: (ctypes.c_uint64 * rank)(*values[::-1])
+        words = lambda values: (ctypes.c_uint32 * rank)(*values[::-1])
+        self.bytes = ctypes.create_string_buffer(128 + 64)
+        aligned = -ctypes.addressof(self.bytes) % 64
+        self.pointer = (ctypes.c_char * 128).from_buffer(self.bytes, aligned)
+        buffer.device.call("cuTensorMapEncodeTiled", self.pointer, self.DTYPES[buffer.dtype.name], rank,
+                           ctypes.c_void_p(address or buffer.pointer.value), longs(buffer.shape), longs(strides), words(box),
+                           words(element_strides or [1] * rank), interleave, {0: 0, 32: 1, 64: 2, 128: 3}[swizzle], 0, 0)
+
+
 class Pinned:
     """Pinned host memory: `array` is a view of it."""
 
@@ -204,11 +221,11 @@ class Module:
         return _made("cuModuleGetFunction", self.handle, name.encode())
 
     def launch(self, name, grid, block, arguments, shared=0, stream=None):
-        """Launches; arguments are Buffers or ctypes values."""
+        """Launches; arguments are Buffers, TensorMaps or ctypes values."""
         function = self.function(name)
         if shared > 48 * 1024:
             self.device.call("cuFuncSetAttribute", function, 8, shared)
-        values = [a.pointer if isinstance(a, Buffer) else a for a in arguments]
+        values = [a.pointer if isinstance(a, (Buffer, TensorMap)) else a for a in arguments]
         pointers = (ctypes.c_void_p * max(1, len(values)))(*[ctypes.addressof(v) for v in values])
         self.device.call("cuLaunchKernel", function, *_three(grid), *_three(block), shared, stream.handle if stream else None,
                          pointers, None)

@@ -20,7 +20,11 @@ namespace {
 /// What a launch keeps of its parameters: bytes as the kernel reads them, and
 /// where each one is.
 struct Arguments {
-  std::vector<char> bytes;
+  /// Aligned as tensor maps among the parameters must be.
+  struct alignas(64) Line {
+    char bytes[64];
+  };
+  std::vector<Line> lines;
   std::vector<void *> pointers;
 };
 } // namespace
@@ -29,8 +33,8 @@ struct Arguments {
 static std::shared_ptr<Arguments>
 packArguments(const Kernel &kernel, void **parameters, void **extra) {
   auto packed = std::make_shared<Arguments>();
-  packed->bytes.resize(std::max<size_t>(1, kernel.parameterBytes));
-  char *bytes = packed->bytes.data();
+  packed->lines.resize(kernel.parameterBytes / sizeof(Arguments::Line) + 1);
+  char *bytes = packed->lines.data()->bytes;
   if (extra) {
     const void *block = nullptr;
     size_t size = 0;
@@ -134,7 +138,7 @@ CUresult tsp::emulation::makeLaunch(CUcontext context,
   work.params.kernel->extra = nullptr;
   Module *code = function->module->code.get();
   work.work = [=](const TaskRef &) mutable {
-    launch.parameters = packed->bytes.data();
+    launch.parameters = packed->lines.data();
     Counters counters;
     std::string fault;
     if (code->run(launch, counters, fault))

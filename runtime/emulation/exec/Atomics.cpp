@@ -7,6 +7,7 @@
 
 #include "exec/BlockRunner.h"
 #include "exec/Helpers.h"
+#include "exec/Scheduler.h"
 
 #include <cmath>
 #include <cstring>
@@ -118,6 +119,8 @@ void atomic(Context context, uint32_t siteIndex, uint32_t mask,
   const Site &site = block.site(siteIndex);
   uint64_t base = block.checkAccess(*context, siteIndex, mask, addresses,
                                     site.size, site.size, site.space);
+  if (site.polls)
+    block.scheduler().poll(block.warpOf(context));
   if (Checker *checker = block.checker())
     checker->access(*context, siteIndex, mask, addresses, site.size,
                     AccessKind::Atomic, site.space);

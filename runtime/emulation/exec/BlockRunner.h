@@ -9,8 +9,8 @@
 #define TSP_EMULATION_EXEC_BLOCKRUNNER_H
 
 #include "Engine.h"
+#include "exec/Barrier.h"
 #include "exec/Checker.h"
-#include "exec/Fiber.h"
 #include "exec/WarpContext.h"
 #include "exec/Wgmma.h"
 #include "jit/Program.h"
@@ -18,7 +18,6 @@
 #include <atomic>
 #include <deque>
 #include <mutex>
-#include <random>
 
 namespace tsp::emulation {
 
@@ -37,7 +36,8 @@ struct LaunchState {
   uint64_t variableBytes;
   bool checker;
 
-  std::atomic<uint64_t> nextBlock{0};
+  /// The next cluster to run.
+  std::atomic<uint64_t> nextCluster{0};
   std::atomic<bool> failed{false};
   std::mutex mutex;
   /// Of the lowest block that faulted.
@@ -45,8 +45,16 @@ struct LaunchState {
   std::string fault;
   Counters counters;
 
-  uint64_t blocks() const {
-    return uint64_t(launch.grid[0]) * launch.grid[1] * launch.grid[2];
+  uint64_t clusters() const {
+    uint64_t count = 1;
+    for (unsigned axis = 0; axis < 3; ++axis)
+      count *= launch.grid[axis] / launch.cluster[axis];
+    return count;
+  }
+  unsigned warpsPerBlock() const {
+    return (launch.block[0] * launch.block[1] * launch.block[2] + warpSize -
+            1) /
+           warpSize;
   }
 };
 
@@ -62,7 +70,7 @@ struct PendingCopy {
 };
 
 struct Warp {
-  enum class State : uint8_t { Ready, Waiting, Done };
+  enum class State : uint8_t { Ready, AtBarrier, AtPhase, Done };
   WarpContext context;
   State state = State::Ready;
   unsigned barrier = 0;
@@ -71,32 +79,72 @@ struct Warp {
   std::deque<PendingCopy> copies;
   uint32_t groups = 0;
   Products products;
+  PhaseWait phaseWait;
+  /// How often it has read what others may have to write.
+  uint32_t polls = 0;
 };
 
+class Scheduler;
+
+/// A place in the shared memory of a block.
+struct SharedPlace {
+  BlockRunner *block;
+  uint32_t offset;
+};
+
+/// The state of a block: its shared memory, its warps, its barriers.
 class BlockRunner {
 public:
-  explicit BlockRunner(LaunchState &state);
+  /// The block of this rank in its cluster.
+  BlockRunner(LaunchState &state, Scheduler &scheduler, unsigned rank);
   ~BlockRunner();
 
-  /// Takes blocks until none is left or one has faulted.
-  void runAll();
+  /// Makes its warps ready to run block `index` of the grid.
+  void start(const std::array<uint32_t, 3> &index);
+  /// Lets the warps go on that wait at barriers to which all have come.
+  void releaseComplete();
+  bool isDone() const;
 
-  // For helpers, on a warp's fiber.
   const Site &site(uint32_t index) const { return state.kernel.sites[index]; }
   Warp &warpOf(const WarpContext *context) { return warps[context->warp]; }
+  std::vector<Warp> &allWarps() { return warps; }
+  uint8_t *sharedMemory() const { return shared; }
+  PhaseBarriers &phaseBarriers() { return phases; }
+  Scheduler &scheduler() { return owner; }
+  /// In its cluster.
+  unsigned clusterRank() const { return rank; }
   /// Null unless the launch is checked.
   Checker *checker() { return check.get(); }
+
+  // Faults.
   [[noreturn]] void fault(const WarpContext &context, uint32_t site,
                           unsigned lane, const std::string &message);
+  /// Records the fault that this warp waits for ever.
+  void recordEndless(const Warp &warp);
+
+  // On a warp's stack.
   uint32_t barrier(WarpContext &context, uint32_t site, uint32_t mask,
                    uint32_t id, uint32_t threads, uint32_t predicate);
+  /// The lanes whose phases have completed: all, unless no other warp can go on
+  /// before the others of this one do.
+  uint32_t waitForPhases(WarpContext &context);
+  /// A phase has completed: wakes who waited for it.
+  void wakeWaiting(const PhaseBarrier &barrier);
+
+  // Bounds.cpp
   /// Faults unless all lanes may access `bytes` at their addresses, aligned to
   /// `alignment`. Returns what must be added to make host addresses of them.
   uint64_t checkAccess(const WarpContext &context, uint32_t site, uint32_t mask,
                        const uint64_t *addresses, unsigned bytes,
                        unsigned alignment, ptx::Space space);
-  const uint8_t *sharedMemory() const { return shared; }
   uint32_t sharedSize() const { return totalShared; }
+  /// The place of a lane's address in shared memory, or a fault.
+  SharedPlace sharedPlace(const WarpContext &context, uint32_t site,
+                          unsigned lane, uint64_t address, uint32_t bytes,
+                          unsigned alignment, ptx::Space space);
+  /// Faults unless a lane may access [range.begin, range.end) of global memory.
+  void checkGlobal(const WarpContext &context, uint32_t site, unsigned lane,
+                   const Range &range);
 
 private:
   struct Barrier {
@@ -106,29 +154,27 @@ private:
     bool every = true;
     bool any = false;
   };
-  void runBlock(uint64_t number);
-  void startWarps(uint64_t number);
-  bool runReadyWarps();
-  void releaseComplete();
-  void reportDeadlock();
   void checkLane(const WarpContext &context, uint32_t site, unsigned lane,
-                 uint64_t address, unsigned bytes, ptx::Space space);
-  std::string describeMiss(uint64_t address, unsigned bytes) const;
-  void record(uint64_t block, std::string message);
+                 uint64_t address, uint64_t bytes, ptx::Space space);
+  std::string describeMiss(uint64_t address, uint64_t bytes) const;
+  std::string locate(const WarpContext &context, uint32_t site, unsigned lane,
+                     const std::string &message) const;
+  void record(std::string message);
 
   LaunchState &state;
-  uint64_t blockNumber = 0;
+  Scheduler &owner;
+  unsigned rank;
+  /// Of the block in the grid.
+  uint64_t number = 0;
   std::vector<Warp> warps;
-  std::vector<std::unique_ptr<Fiber>> &fibers;
   std::vector<uint8_t> sharedBytes;
   uint8_t *shared = nullptr;
   uint32_t totalShared = 0;
   /// The allocation that each site touched last.
   std::vector<Range> ranges;
   Barrier barriers[numBarriers];
+  PhaseBarriers phases;
   std::unique_ptr<Checker> check;
-  std::mt19937_64 random;
-  bool faulted = false;
 };
 
 } // namespace tsp::emulation

@@ -56,6 +56,28 @@ void asyncCommit(Context, uint32_t site, uint32_t mask);
 void asyncWait(Context, uint32_t site, uint32_t mask, uint32_t pending);
 void asyncWaitAll(Context, uint32_t site, uint32_t mask);
 
+// Barrier.cpp: the phases of mbarrier objects. Addresses are of the site's
+// space; flags of the site say what an arrival does and what `phases` are.
+void mbarrierInit(Context, uint32_t site, uint32_t mask, Lanes64 addresses,
+                  Lanes32 counts);
+void mbarrierInvalidate(Context, uint32_t site, uint32_t mask,
+                        Lanes64 addresses);
+void mbarrierArrive(Context, uint32_t site, uint32_t mask, Lanes64 addresses,
+                    Lanes32 counts, Lanes32 bytes, uint64_t *states);
+void mbarrierExpect(Context, uint32_t site, uint32_t mask, Lanes64 addresses,
+                    Lanes32 bytes);
+void mbarrierComplete(Context, uint32_t site, uint32_t mask, Lanes64 addresses,
+                      Lanes32 bytes);
+/// The lanes whose phases have completed; others may ask again.
+uint32_t mbarrierWait(Context, uint32_t site, uint32_t mask, Lanes64 addresses,
+                      Lanes64 phases);
+
+// BulkCopy.cpp: a copy a lane. Coordinates of a dimension are 32 lanes.
+void bulkTensorLoad(Context, uint32_t site, uint32_t mask, Lanes64 shared,
+                    Lanes64 maps, Lanes32 coordinates, Lanes64 barriers);
+void bulkLoad(Context, uint32_t site, uint32_t mask, Lanes64 shared,
+              Lanes64 global, Lanes32 bytes, Lanes64 barriers);
+
 // Warp.cpp
 /// Faults unless all living lanes of `members` are in `mask`.
 void checkMembers(Context, uint32_t site, uint32_t mask, uint32_t members);

@@ -7,6 +7,7 @@
 
 #include "exec/BlockRunner.h"
 #include "exec/Helpers.h"
+#include "exec/Scheduler.h"
 
 #include <cstring>
 
@@ -31,6 +32,8 @@ static uint64_t beginAccess(Context context, uint32_t siteIndex, uint32_t mask,
   const Site &site = block.site(siteIndex);
   uint64_t base = block.checkAccess(*context, siteIndex, mask, addresses, bytes,
                                     bytes, site.space);
+  if (site.polls)
+    block.scheduler().poll(block.warpOf(context));
   if (Checker *checker = block.checker())
     checker->access(*context, siteIndex, mask, addresses, bytes, kind,
                     site.space);
@@ -128,6 +131,8 @@ void loadUniform(Context context, uint32_t siteIndex, uint32_t mask,
   // One lane stands for all.
   uint64_t base = block.checkAccess(*context, siteIndex, mask & -mask,
                                     addresses, bytes, bytes, site.space);
+  if (site.polls)
+    block.scheduler().poll(block.warpOf(context));
   if (Checker *checker = block.checker())
     checker->access(*context, siteIndex, mask, addresses, bytes,
                     AccessKind::Read, site.space);

@@ -43,6 +43,8 @@ struct WarpContext {
   uint8_t *variables = nullptr;
   /// How often lanes that have parted were sent to their next block.
   uint32_t dispatches = 0;
+  /// 1: lanes that have parted and wait in vain let the highest block run.
+  uint32_t starved = 0;
 
   // Not read by compiled code.
   BlockRunner *block = nullptr;
@@ -73,8 +75,12 @@ struct Site {
   /// Bytes of an element, and elements an access.
   uint8_t size = 0;
   uint8_t count = 1;
-  /// An AtomicOp, ShuffleMode or BarrierKind.
+  /// An AtomicOp, ShuffleMode, BarrierKind or BulkDirection.
   uint8_t operation = 0;
+  /// ArriveFlags or WaitFlags.
+  uint8_t flags = 0;
+  /// Reads what others may write, perhaps again and again.
+  bool polls = false;
   ptx::Type type;
   /// Of wgmma.mma_async.
   WgmmaForm product;

@@ -74,6 +74,7 @@ const std::unordered_map<std::string, Lowering::Handler> &Lowering::handlers() {
       {"atom", &Lowering::atomic},
       {"red", &Lowering::atomic},
       {"cp", &Lowering::asyncCopy},
+      {"mbarrier", &Lowering::mbarrier},
       // Lanes keep their memory operations in order: nothing to wait for.
       {"membar", &Lowering::nothing},
       {"fence", &Lowering::nothing},
@@ -81,6 +82,9 @@ const std::unordered_map<std::string, Lowering::Handler> &Lowering::handlers() {
       {"prefetchu", &Lowering::nothing},
       {"nanosleep", &Lowering::nothing},
       {"pmevent", &Lowering::nothing},
+      // Kernels run one after the other.
+      {"griddepcontrol", &Lowering::nothing},
+      {"setmaxnreg", &Lowering::setMaxRegisters},
       // Warps and blocks.
       {"shfl", &Lowering::shuffle},
       {"vote", &Lowering::vote},

@@ -121,6 +121,12 @@ Value *Lowering::countDispatch() {
       builder.CreateAnd(count, builder.getInt32(4096)));
 }
 
+/// True when lanes wait in vain for others of their warp.
+Value *Lowering::isStarved() {
+  return builder.CreateIsNotNull(
+      contextField(offsetof(WarpContext, starved), builder.getInt32Ty()));
+}
+
 /// The highest block among divergent ones: lanes that hold what others spin for
 /// get on. Blocks of the whole warp still wait for all its lanes.
 Value *Lowering::chooseFairly(Value *next) {
@@ -146,10 +152,11 @@ void Lowering::emitDispatch() {
   Value *lowest = builder.CreateIntMinReduce(next, /*IsSigned=*/false);
   BasicBlock *done = BasicBlock::Create(context, "done", &target);
   Value *number = lowest;
-  if (control.needsTurns()) {
+  if (control.needsTurns() || control.mayStarve()) {
     BasicBlock *fair = BasicBlock::Create(context, "fair", &target);
     BasicBlock *chosen = BasicBlock::Create(context, "chosen", &target);
-    builder.CreateCondBr(countDispatch(), fair, chosen);
+    builder.CreateCondBr(control.needsTurns() ? countDispatch() : isStarved(),
+                         fair, chosen);
     builder.SetInsertPoint(fair);
     Value *fairest = chooseFairly(next);
     builder.CreateBr(chosen);

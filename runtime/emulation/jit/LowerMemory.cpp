@@ -95,6 +95,7 @@ void Lowering::load(const Instruction &instruction) {
   Site where = site();
   where.size = uint8_t(bytes);
   where.count = uint8_t(count);
+  where.polls = ptx::Control::readsFromOthers(instruction);
   Value *from = address(operand(1), where.space);
   AllocaInst *result = scratch(1, uint64_t(bytes) * count * warpSize);
   bool isVector = from->getType()->isVectorTy();
@@ -169,6 +170,7 @@ void Lowering::atomic(const Instruction &instruction) {
   if (!known)
     unsupported();
   where.size = uint8_t(type.bits / 8);
+  where.polls = ptx::Control::readsFromOthers(instruction);
   bool hasResult = instruction.opcode == "atom";
   unsigned first = hasResult ? 1 : 0;
   bool isSwap = AtomicOp(where.operation) == AtomicOp::Cas;
@@ -188,8 +190,9 @@ void Lowering::atomic(const Instruction &instruction) {
 }
 
 void Lowering::asyncCopy(const Instruction &instruction) {
-  if (!instruction.has("async") || instruction.has("bulk") ||
-      instruction.has("mbarrier"))
+  if (instruction.has("bulk"))
+    return bulkCopy(instruction);
+  if (!instruction.has("async") || instruction.has("mbarrier"))
     unsupported();
   Site where = site();
   if (instruction.has("commit_group")) {

@@ -67,7 +67,9 @@ void Lowering::vote(const Instruction &instruction) {
 void Lowering::activeMask(const Instruction &) { write(mask()); }
 
 void Lowering::elect(const Instruction &) {
+  // elect.sync d|p, membermask
   wide = true;
+  callAt("checkMembers", site(), builder.getVoidTy(), {readMembers(1)});
   Value *taking = mask();
   Value *lowest = builder.CreateAnd(taking, builder.CreateNeg(taking));
   Value *lane = builder.CreateBinaryIntrinsic(Intrinsic::cttz, taking,

@@ -69,6 +69,7 @@ private:
   void leave();
   void emitDispatch();
   Value *countDispatch();
+  Value *isStarved();
   Value *chooseFairly(Value *next);
   Value *targets(const ptx::Block &block, const Instruction &last);
   void branchUniformly(const ptx::Block &block, const Instruction &last);
@@ -184,6 +185,22 @@ private:
   void asyncCopy(const Instruction &);
   Value *address(const Operand &operand, ptx::Space space);
   bool loadParameter(const Instruction &);
+
+  // LowerBarrier.cpp
+  void mbarrier(const Instruction &);
+  void arriveAtPhase(const Instruction &);
+  void waitForPhase(const Instruction &);
+  void setMaxRegisters(const Instruction &);
+  Value *barrierAddresses(unsigned index);
+  Value *countOr(unsigned index, uint32_t otherwise);
+
+  // LowerBulk.cpp
+  void bulkCopy(const Instruction &);
+  void loadTensor(const Instruction &);
+  void loadBulk();
+  unsigned tensorRank(const Instruction &) const;
+  std::pair<Value *, llvm::SmallVector<Value *>> tensorOperand(unsigned index,
+                                                               unsigned rank);
 
   // LowerWarp.cpp
   void shuffle(const Instruction &);

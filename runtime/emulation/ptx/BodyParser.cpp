@@ -20,27 +20,43 @@ public:
 
   void parse() {
     lexer.expect("{");
-    parseScope();
+    while (!lexer.accept("}"))
+      parseStatement();
+    function.labels.insert(labels.back().begin(), labels.back().end());
   }
 
 private:
   void parseScope() {
+    variables.emplace_back();
+    registers.emplace_back();
+    labels.emplace_back();
+    size_t begin = function.body.size();
     while (!lexer.accept("}"))
       parseStatement();
+    endLabels(begin);
+    labels.pop_back();
+    registers.pop_back();
+    variables.pop_back();
+  }
+
+  /// Labels of a scope that ends get names that no other scope has.
+  void endLabels(size_t begin) {
+    for (const auto &[name, place] : labels.back()) {
+      std::string unique = name + "#" + std::to_string(scopedLabels++);
+      function.labels[unique] = place;
+      for (size_t i = begin; i < function.body.size(); ++i)
+        if (function.body[i].opcode == "bra" &&
+            function.body[i].operands.at(0).name == name)
+          function.body[i].operands[0].name = unique;
+    }
   }
 
   void parseStatement() {
     const Token &token = lexer.peek();
     if (token.form == Token::Form::End)
       lexer.fail("the body of '" + function.name + "' has no end");
-    if (lexer.accept("{")) {
-      variables.emplace_back();
-      registers.emplace_back();
-      parseScope();
-      variables.pop_back();
-      registers.pop_back();
-      return;
-    }
+    if (lexer.accept("{"))
+      return parseScope();
     if (lexer.accept(";"))
       return;
     if (token.text == ".reg")
@@ -183,7 +199,8 @@ private:
         lexer.next();
       return;
     }
-    function.labels[name] = unsigned(function.body.size());
+    if (!labels.back().emplace(name, unsigned(function.body.size())).second)
+      lexer.fail("the label '" + name + "' is there already");
   }
 
   static void splitOpcode(const std::string &text, Instruction &instruction) {
@@ -296,6 +313,9 @@ private:
   Lexer &lexer;
   Function &function;
   int carry = -1;
+  /// By scope, outermost first: the index of the instruction after a label.
+  std::vector<std::map<std::string, unsigned>> labels = {{}};
+  unsigned scopedLabels = 0;
   std::vector<VariableScope> variables;
   std::vector<std::unordered_map<std::string, int>> registers;
 };

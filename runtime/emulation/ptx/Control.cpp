@@ -26,13 +26,17 @@ Control::Control(const Function &function) {
   findPostDominators();
 }
 
-/// True for what a thread may ask again and again until another has written.
-static bool readsFromOthers(const Instruction &instruction) {
+bool Control::readsFromOthers(const Instruction &instruction) {
   if (instruction.opcode == "atom")
     return instruction.has("cas") || instruction.has("exch");
   return instruction.opcode == "ld" &&
          (instruction.has("volatile") || instruction.has("relaxed") ||
           instruction.has("acquire"));
+}
+
+static bool waitsForPhase(const Instruction &instruction) {
+  return instruction.opcode == "mbarrier" &&
+         (instruction.has("test_wait") || instruction.has("try_wait"));
 }
 
 void Control::findBlocks(const Function &function) {
@@ -65,8 +69,10 @@ void Control::findBlocks(const Function &function) {
     Block &block = blocks[b];
     block.begin = begins[b];
     block.end = b + 1 < begins.size() ? begins[b + 1] : begins[b];
-    for (unsigned i = block.begin; i < block.end; ++i)
+    for (unsigned i = block.begin; i < block.end; ++i) {
       block.mayWait |= readsFromOthers(body[i]);
+      block.waitsForPhase |= waitsForPhase(body[i]);
+    }
     unsigned next = b + 1 < begins.size() ? b + 1 : leave;
     if (block.begin == block.end || !isTerminator(body[block.end - 1])) {
       block.successors = {next};
@@ -381,6 +387,7 @@ bool Control::markDivergent(unsigned block) {
     for (unsigned b : region) {
       changed |= !blocks[b].divergent;
       blocks[b].divergent = true;
+      starves |= blocks[b].waitsForPhase;
     }
     return changed;
   }

@@ -31,6 +31,8 @@ struct Block {
   bool divergent = false;
   /// Reads what other threads write: in a loop, it may wait for them.
   bool mayWait = false;
+  /// Waits for a phase of an mbarrier.
+  bool waitsForPhase = false;
 };
 
 class Control {
@@ -44,10 +46,16 @@ public:
 
   /// True for an instruction that ends a block.
   static bool isTerminator(const Instruction &instruction);
+  /// True for what a thread may ask again and again until another has written.
+  static bool readsFromOthers(const Instruction &instruction);
 
   /// True when lanes may wait for each other in a loop: then they must take
   /// turns.
   bool needsTurns() const { return takesTurns; }
+
+  /// True when lanes that have parted wait for phases, perhaps for arrivals of
+  /// others of their warp.
+  bool mayStarve() const { return starves; }
 
   /// Marks as divergent what lanes may run apart when they disagree at the end
   /// of `block`. True when a block became divergent by it.
@@ -60,6 +68,7 @@ private:
 
   std::vector<unsigned> postDominator;
   bool takesTurns = false;
+  bool starves = false;
 };
 
 /// What is the same in all lanes of a warp, found together with the divergence

@@ -95,6 +95,7 @@ unsigned Instruction::numResults() const {
                                               "stmatrix",
                                               "call",
                                               "griddepcontrol",
+                                              "setmaxnreg",
                                               "pmevent"};
   for (const char *name : withoutResult)
     if (opcode == name)
@@ -103,6 +104,10 @@ unsigned Instruction::numResults() const {
     return has("red") ? 1 : 0;
   if (opcode == "wgmma")
     return has("mma_async") ? 1 : 0;
+  // Those of mbarrier that give nothing begin with the address.
+  if (opcode == "mbarrier" && !operands.empty() &&
+      operands[0].form == Operand::Form::Address)
+    return 0;
   return operands.empty() ? 0 : 1;
 }
 

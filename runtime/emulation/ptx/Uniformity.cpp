@@ -37,6 +37,9 @@ bool Uniformity::isUniform(const Operand &operand) const {
 
 /// Results that differ between lanes even when the operands do not.
 static bool alwaysVaries(const Instruction &instruction) {
+  // One arrival may complete the phase, the next is of another.
+  if (instruction.opcode == "mbarrier")
+    return instruction.has("arrive") || instruction.has("arrive_drop");
   static const char *const opcodes[] = {"shfl", "atom",  "match", "ldmatrix",
                                         "mma",  "wgmma", "elect", "movmatrix"};
   return std::any_of(

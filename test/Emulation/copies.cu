@@ -1,0 +1,203 @@
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Kernels with the barriers and copies of sm_90a that a test of the emulation
+// compiles with nvcc.
+
+#include <cuda.h>
+#include <cuda/barrier>
+#include <cuda/ptx>
+
+#include <cstdint>
+
+using Barrier = cuda::barrier<cuda::thread_scope_block>;
+namespace ptx = cuda::ptx;
+
+static __device__ uint32_t sharedAddress(const void *pointer) {
+  return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
+}
+
+static __device__ void init(uint64_t *barrier, uint32_t count) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(
+                   sharedAddress(barrier)),
+               "r"(count));
+}
+
+static __device__ void expectBytes(uint64_t *barrier, uint32_t bytes) {
+  asm volatile(
+      "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
+          sharedAddress(barrier)),
+      "r"(bytes)
+      : "memory");
+}
+
+static __device__ void arrive(uint64_t *barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(
+                   sharedAddress(barrier))
+               : "memory");
+}
+
+static __device__ void wait(uint64_t *barrier, uint32_t parity) {
+  asm volatile("{\n"
+               ".reg .pred done;\n"
+               "again:\n"
+               "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+               "@!done bra again;\n"
+               "}" ::"r"(sharedAddress(barrier)),
+               "r"(parity)
+               : "memory");
+}
+
+static __device__ void fenceBarrierInit() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+static __device__ bool electOne() {
+  uint32_t elected;
+  asm volatile("{\n"
+               ".reg .pred p;\n"
+               "elect.sync _|p, 0xffffffff;\n"
+               "selp.u32 %0, 1, 0, p;\n"
+               "}"
+               : "=r"(elected));
+  return elected;
+}
+
+static __device__ void loadTile(void *to, const CUtensorMap *map, int x, int y,
+                                uint64_t *barrier) {
+  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::"
+               "complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
+                   sharedAddress(to)),
+               "l"(map), "r"(x), "r"(y), "r"(sharedAddress(barrier))
+               : "memory");
+}
+
+// One box, as it lies in shared memory.
+#define LOAD_BOX(RANK, COORDINATES, ...)                                       \
+  extern "C" __global__ void load_box_##RANK(                                  \
+      const __grid_constant__ CUtensorMap map, uint4 *result, int bytes,       \
+      int x, int y, int z, int u, int v) {                                     \
+    extern __shared__ __align__(1024) unsigned char tile[];                    \
+    __shared__ uint64_t full;                                                  \
+    if (threadIdx.x == 0) {                                                    \
+      init(&full, 1);                                                          \
+      fenceBarrierInit();                                                      \
+      expectBytes(&full, bytes);                                               \
+      asm volatile("cp.async.bulk.tensor." #RANK                               \
+                   "d.shared::cluster.global.tile.mbarrier::complete_tx::"     \
+                   "bytes [%0], [%1, {" COORDINATES "}], [%2];" ::"r"(         \
+                       sharedAddress(tile)),                                   \
+                   "l"(&map), "r"(sharedAddress(&full)), __VA_ARGS__           \
+                   : "memory");                                                \
+    }                                                                          \
+    __syncthreads();                                                           \
+    wait(&full, 0);                                                            \
+    for (int i = threadIdx.x; i < bytes / 16; i += blockDim.x)                 \
+      result[i] = reinterpret_cast<uint4 *>(tile)[i];                          \
+  }
+LOAD_BOX(1, "%3", "r"(x))
+LOAD_BOX(2, "%3, %4", "r"(x), "r"(y))
+LOAD_BOX(3, "%3, %4, %5", "r"(x), "r"(y), "r"(z))
+LOAD_BOX(4, "%3, %4, %5, %6", "r"(x), "r"(y), "r"(z), "r"(u))
+LOAD_BOX(5, "%3, %4, %5, %6, %7", "r"(x), "r"(y), "r"(z), "r"(u), "r"(v))
+
+// The last warp fetches tiles of 16 rows of 32 floats into a ring of stages;
+// the others sum each column over all rows.
+extern "C" __global__ void ring(const __grid_constant__ CUtensorMap map,
+                                float *sums, int tiles) {
+  constexpr int stages = 3, rows = 16, columns = 32;
+  __shared__ __align__(1024) float buffers[stages][rows][columns];
+  __shared__ uint64_t full[stages], empty[stages];
+  int warp = threadIdx.x / 32, consumers = blockDim.x / 32 - 1;
+  int lane = threadIdx.x % 32;
+  if (threadIdx.x == 0) {
+    for (int stage = 0; stage < stages; ++stage) {
+      init(&full[stage], 1);
+      init(&empty[stage], consumers);
+    }
+    fenceBarrierInit();
+  }
+  __syncthreads();
+  if (warp == consumers) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+    if (electOne()) {
+      for (int tile = 0; tile < tiles; ++tile) {
+        int stage = tile % stages;
+        wait(&empty[stage], (tile / stages + 1) % 2);
+        expectBytes(&full[stage], sizeof(buffers[0]));
+        loadTile(buffers[stage], &map, blockIdx.x * columns, tile * rows,
+                 &full[stage]);
+      }
+    }
+    return;
+  }
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 240;");
+  float sum = 0;
+  for (int tile = 0; tile < tiles; ++tile) {
+    int stage = tile % stages;
+    wait(&full[stage], tile / stages % 2);
+    for (int row = warp; row < rows; row += consumers)
+      sum += buffers[stage][row][lane];
+    __syncwarp();
+    if (lane == 0)
+      arrive(&empty[stage]);
+  }
+  atomicAdd(&sums[blockIdx.x * columns + lane], sum);
+}
+
+// The barrier of libcu++: phases with tokens, one bulk copy, and lanes of one
+// warp that wait for each other.
+extern "C" __global__ void library_barrier(const int *x, int *y, int n) {
+  __shared__ Barrier barrier, pairs;
+  __shared__ alignas(16) int fetched[256], reversed[64];
+  if (threadIdx.x == 0) {
+    init(&barrier, blockDim.x);
+    init(&pairs, blockDim.x);
+    ptx::fence_proxy_async(ptx::space_shared);
+  }
+  __syncthreads();
+  Barrier::arrival_token token;
+  if (threadIdx.x == 0) {
+    cuda::device::memcpy_async_tx(fetched, x, cuda::aligned_size_t<16>(n * 4),
+                                  barrier);
+    token = cuda::device::barrier_arrive_tx(barrier, 1, n * 4);
+  } else {
+    token = barrier.arrive();
+  }
+  barrier.wait(std::move(token));
+  int sum = 0;
+  for (int i = 0; i < n; ++i)
+    sum += fetched[i] * (i + int(threadIdx.x));
+  if (threadIdx.x % 2) {
+    reversed[threadIdx.x] = sum;
+    pairs.arrive_and_wait();
+    sum += reversed[threadIdx.x - 1];
+  } else {
+    reversed[threadIdx.x] = sum;
+    pairs.arrive_and_wait();
+    sum -= reversed[threadIdx.x + 1];
+  }
+  y[threadIdx.x] = sum;
+}
+
+// Warp 0 hands over numbers through flags that it polls in shared memory.
+extern "C" __global__ void flags(int *y, int n) {
+  __shared__ volatile int flag;
+  if (threadIdx.x == 0)
+    flag = 0;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < n; ++i) {
+      while (flag != 2 * i + 1) {
+      }
+      y[i] = flag * 10;
+      flag = 2 * i + 2;
+    }
+  } else if (threadIdx.x == 32) {
+    for (int i = 0; i < n; ++i) {
+      flag = 2 * i + 1;
+      while (flag != 2 * i + 2) {
+      }
+    }
+  }
+}

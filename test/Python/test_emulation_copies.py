@@ -1,0 +1,109 @@
+# Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The emulation's mbarriers and bulk copies, on kernels that nvcc compiled for sm_90a."""
+import ctypes
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import cuda_driver
+import nvcc
+
+
+@pytest.fixture(scope="module")
+def device():
+    return cuda_driver.Device()
+
+
+@pytest.fixture(scope="module")
+def kernels(device):
+    # The engine has all instructions on every device; which PTX a device takes is the driver's choice, and tested there.
+    return device.module(nvcc.ptx("copies.cu", "-diag-suppress", "20054", architecture="sm_90a").replace(".target sm_90a", ".target sm_80"))
+
+
+def box_of(array, box, start, swizzle):
+    """What a box holds, row after row of its innermost dimension, its chunks of 16 bytes where the swizzle puts them."""
+    tile = np.zeros(box, array.dtype)
+    for index in np.ndindex(*box):
+        place = tuple(i + s for i, s in zip(index, start))
+        if all(0 <= p < n for p, n in zip(place, array.shape)):
+            tile[index] = array[place]
+    chunks = np.frombuffer(tile.tobytes(), np.uint8).reshape(-1, 16)
+    result = np.empty_like(chunks)
+    for i, chunk in enumerate(chunks):
+        # In rows of 128 bytes: the chunk's number is xored with the row's, as far as the swizzle's span goes.
+        row, column = i // 8, i % 8
+        result[row * 8 + (column ^ row % max(1, swizzle // 16))] = chunk
+    return result
+
+
+@pytest.mark.parametrize("shape, box, start, dtype, swizzle", [
+    ((100,), (64,), (16,), np.float32, 0),
+    ((100,), (64,), (60,), np.uint8, 0),
+    ((40, 64), (16, 64), (8, 0), ml_dtypes.bfloat16, 128),
+    ((40, 64), (16, 64), (30, 0), np.float16, 128),
+    ((40, 96), (32, 32), (-5, 64), np.float32, 128),
+    ((40, 72), (16, 32), (3, 56), ml_dtypes.bfloat16, 64),
+    ((40, 72), (16, 8), (3, -4), np.float32, 32),
+    ((33, 24), (256, 8), (-100, 20), np.int32, 0),
+    ((5, 12, 16), (2, 4, 8), (4, 10, 4), np.float64, 0),
+    ((3, 5, 12, 64), (1, 2, 4, 64), (2, 4, -2, 0), np.uint16, 128),
+    ((2, 3, 4, 5, 32), (2, 2, 1, 3, 16), (-1, 1, 3, 4, 24), np.float16, 32),
+])
+def test_boxes(kernels, device, shape, box, start, dtype, swizzle):
+    """Tiles in every rank, swizzle and element size, inside of the tensor and over its edges."""
+    array = np.arange(1, np.prod(shape) + 1).reshape(shape).astype(dtype)
+    tensor, size = device.upload(array), int(np.prod(box)) * array.dtype.itemsize
+    result = device.empty((size // 16, 16), np.uint8)
+    tensor_map = cuda_driver.TensorMap(tensor, box, swizzle=swizzle)
+    coordinates = [ctypes.c_int(c) for c in (*start[::-1], *[0] * (5 - len(start)))]
+    kernels.launch(f"load_box_{len(shape)}", 1, 64, [tensor_map, result, ctypes.c_int(size), *coordinates], shared=size)
+    np.testing.assert_array_equal(result.download(), box_of(array, box, start, swizzle))
+
+
+@pytest.mark.parametrize("warps", [2, 5])
+@pytest.mark.parametrize("tiles", [1, 3, 11])
+def test_ring(kernels, device, tiles, warps):
+    """A producer of one elected thread and several consumers, with full and empty barriers."""
+    x = np.random.default_rng(tiles).integers(-9, 9, (16 * tiles, 64)).astype(np.float32)
+    sums = device.upload(np.zeros(64, np.float32))
+    kernels.launch("ring", 2, 32 * warps, [cuda_driver.TensorMap(device.upload(x), (16, 32)), sums, ctypes.c_int(tiles)])
+    np.testing.assert_array_equal(sums.download(), x.sum(0))
+
+
+def test_library_barrier(kernels, device):
+    x = np.random.default_rng(1).integers(-99, 99, 200).astype(np.int32)
+    y = device.empty((64,), np.int32)
+    kernels.launch("library_barrier", 1, 64, [device.upload(x), y, ctypes.c_int(200)])
+    sums = np.array([(x * (np.arange(200) + t)).sum() for t in range(64)])
+    expected = [sums[t] + sums[t - 1] if t % 2 else sums[t] - sums[t + 1] for t in range(64)]
+    np.testing.assert_array_equal(y.download(), expected)
+
+
+def test_flags_between_warps(kernels, device):
+    y = device.empty((20,), np.int32)
+    kernels.launch("flags", 1, 64, [y, ctypes.c_int(20)])
+    np.testing.assert_array_equal(y.download(), [(2 * i + 1) * 10 for i in range(20)])
+
+
+def test_tensor_maps_are_checked(device):
+    x = device.upload(np.zeros((8, 8, 64), np.float16))
+
+    def error(**changed):
+        with pytest.raises(cuda_driver.Error) as raised:
+            cuda_driver.TensorMap(x, **{"box": (1, 8, 64), "swizzle": 128, **changed})
+        return raised.value.name
+
+    cuda_driver.TensorMap(x, (1, 8, 64), swizzle=128)
+    invalid, missing = "CUDA_ERROR_INVALID_VALUE", "CUDA_ERROR_NOT_SUPPORTED"
+    assert error(box=(1, 257, 64)) == invalid
+    assert error(box=(1, 8, 60), swizzle=0) == invalid  # 120 bytes a row
+    assert error(swizzle=64) == invalid  # rows are wider
+    assert error(box=(1, 8, 16)) == missing  # rows are narrower than the swizzle
+    assert error(strides=(1024, 136)) == invalid
+    assert error(strides=(1 << 40, 128)) == invalid
+    assert error(address=x.pointer.value + 8) == invalid
+    assert error(element_strides=(1, 9, 1)) == invalid
+    assert error(element_strides=(1, 2, 1)) == missing
+    assert error(interleave=1) == missing
