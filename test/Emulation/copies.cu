@@ -101,31 +101,54 @@ LOAD_BOX(3, "%3, %4, %5", "r"(x), "r"(y), "r"(z))
 LOAD_BOX(4, "%3, %4, %5, %6", "r"(x), "r"(y), "r"(z), "r"(u))
 LOAD_BOX(5, "%3, %4, %5, %6, %7", "r"(x), "r"(y), "r"(z), "r"(u), "r"(v))
 
+// What `seeded` does wrong.
+enum Fault {
+  NoWaitForFull = 1,
+  NoWaitForEmpty,
+  NoRelease,
+  TooManyBytes,
+  TooFewBytes,
+  TwoArrivals,
+  NoInit,
+  NoFence,
+  NoBlockBarrier,
+  EarlyRelease,
+};
+
 // The last warp fetches tiles of 16 rows of 32 floats into a ring of stages;
 // the others sum each column over all rows.
-extern "C" __global__ void ring(const __grid_constant__ CUtensorMap map,
-                                float *sums, int tiles) {
+static __device__ void sumColumns(const CUtensorMap *map, float *sums,
+                                  int tiles, int fault) {
   constexpr int stages = 3, rows = 16, columns = 32;
   __shared__ __align__(1024) float buffers[stages][rows][columns];
   __shared__ uint64_t full[stages], empty[stages];
-  int warp = threadIdx.x / 32, consumers = blockDim.x / 32 - 1;
-  int lane = threadIdx.x % 32;
+  // The same in all lanes, as the compiler cannot know.
+  int warp = __shfl_sync(~0u, threadIdx.x / 32, 0);
+  int consumers = blockDim.x / 32 - 1, lane = threadIdx.x % 32;
   if (threadIdx.x == 0) {
     for (int stage = 0; stage < stages; ++stage) {
-      init(&full[stage], 1);
+      if (fault != NoInit)
+        init(&full[stage], 1);
       init(&empty[stage], consumers);
     }
-    fenceBarrierInit();
+    if (fault != NoFence)
+      fenceBarrierInit();
   }
-  __syncthreads();
+  if (fault != NoBlockBarrier)
+    __syncthreads();
   if (warp == consumers) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
     if (electOne()) {
       for (int tile = 0; tile < tiles; ++tile) {
         int stage = tile % stages;
-        wait(&empty[stage], (tile / stages + 1) % 2);
-        expectBytes(&full[stage], sizeof(buffers[0]));
-        loadTile(buffers[stage], &map, blockIdx.x * columns, tile * rows,
+        if (fault != NoWaitForEmpty)
+          wait(&empty[stage], (tile / stages + 1) % 2);
+        expectBytes(&full[stage], sizeof(buffers[0]) +
+                                      (fault == TooManyBytes ? 16 : 0) -
+                                      (fault == TooFewBytes ? 16 : 0));
+        if (fault == TwoArrivals)
+          arrive(&full[stage]);
+        loadTile(buffers[stage], map, blockIdx.x * columns, tile * rows,
                  &full[stage]);
       }
     }
@@ -135,14 +158,27 @@ extern "C" __global__ void ring(const __grid_constant__ CUtensorMap map,
   float sum = 0;
   for (int tile = 0; tile < tiles; ++tile) {
     int stage = tile % stages;
-    wait(&full[stage], tile / stages % 2);
+    if (fault != NoWaitForFull)
+      wait(&full[stage], tile / stages % 2);
+    if (lane == 0 && fault == EarlyRelease)
+      arrive(&empty[stage]);
     for (int row = warp; row < rows; row += consumers)
       sum += buffers[stage][row][lane];
     __syncwarp();
-    if (lane == 0)
+    if (lane == 0 && fault != NoRelease && fault != EarlyRelease)
       arrive(&empty[stage]);
   }
   atomicAdd(&sums[blockIdx.x * columns + lane], sum);
+}
+
+extern "C" __global__ void ring(const __grid_constant__ CUtensorMap map,
+                                float *sums, int tiles) {
+  sumColumns(&map, sums, tiles, 0);
+}
+
+extern "C" __global__ void seeded(const __grid_constant__ CUtensorMap map,
+                                  float *sums, int tiles, int fault) {
+  sumColumns(&map, sums, tiles, fault);
 }
 
 // The barrier of libcu++: phases with tokens, one bulk copy, and lanes of one

@@ -39,7 +39,17 @@ void PhaseBarriers::init(const WarpContext &warp, uint32_t site, unsigned lane,
     block.fault(warp, site, lane,
                 "the mbarrier at shared address " + std::to_string(offset) +
                     " is initialised again without mbarrier.inval");
-  barrier = {true, offset, count, count, 0, 0};
+  barrier = PhaseBarrier();
+  barrier.isValid = true;
+  barrier.offset = offset;
+  barrier.expected = barrier.pending = count;
+  if (Checker *checker = block.checker())
+    checker->initPhases(warp, site, lane, barrier);
+}
+
+void PhaseBarriers::fenceInit() {
+  for (auto &[offset, barrier] : objects)
+    barrier.isFenced = true;
 }
 
 PhaseBarrier &PhaseBarriers::find(const WarpContext &warp, uint32_t site,
@@ -50,6 +60,8 @@ PhaseBarrier &PhaseBarriers::find(const WarpContext &warp, uint32_t site,
                       "there is no mbarrier at shared address " +
                           std::to_string(offset) +
                           ": it was never initialised, or was invalidated");
+  if (Checker *checker = block.checker())
+    checker->useBarrier(warp, site, lane, barrier);
   return barrier;
 }
 
@@ -68,6 +80,9 @@ uint64_t PhaseBarriers::arrive(const WarpContext &warp, uint32_t site,
     warp.block->fault(warp, site, lane,
                       std::to_string(count) +
                           " arrivals are too many: " + describe(barrier));
+  if (Checker *checker =
+          flags & ArriveFlags::Relaxed ? nullptr : block.checker())
+    checker->arriveAtPhase(warp, barrier);
   barrier.pending -= count;
   if (flags & ArriveFlags::Drop)
     barrier.expected -= count;
@@ -98,6 +113,8 @@ void PhaseBarriers::completeIfDone(PhaseBarrier &barrier) {
   if (barrier.pending || barrier.bytes)
     return;
   block.scheduler().copies().checkPhase(barrier);
+  if (Checker *checker = block.checker())
+    checker->completePhase(barrier);
   ++barrier.phase;
   barrier.pending = barrier.expected;
   block.wakeWaiting(barrier);
@@ -182,17 +199,30 @@ uint32_t mbarrierWait(Context context, uint32_t site, uint32_t mask,
   wait.mask = mask;
   wait.done = 0;
   bool byParity = block.site(site).flags & WaitFlags::Parity;
-  forEachPlace(context, site, mask, addresses,
-               [&](unsigned lane, PhaseBarriers &barriers, uint32_t offset) {
-                 const PhaseBarrier &barrier =
-                     barriers.find(*context, site, lane, offset);
-                 uint64_t low =
-                     (uint64_t(1) << (byParity ? 1 : stateCountShift)) - 1;
-                 bool isOver = ((barrier.phase ^ phases[lane]) & low) != 0;
-                 wait.done |= uint32_t(isOver) << lane;
-                 wait.barriers[lane] = &barrier;
-               });
+  bool acquires = !(block.site(site).flags & WaitFlags::Relaxed);
+  forEachPlace(
+      context, site, mask, addresses,
+      [&](unsigned lane, PhaseBarriers &barriers, uint32_t offset) {
+        const PhaseBarrier &barrier =
+            barriers.find(*context, site, lane, offset);
+        uint64_t low = (uint64_t(1) << (byParity ? 1 : stateCountShift)) - 1;
+        bool isOver = ((barrier.phase ^ phases[lane]) & low) != 0;
+        if (Checker *checker = isOver && acquires ? block.checker() : nullptr)
+          checker->leavePhase(*context, barrier);
+        wait.done |= uint32_t(isOver) << lane;
+        wait.barriers[lane] = &barrier;
+      });
   return block.waitForPhases(*context);
+}
+
+void asyncFence(Context context, uint32_t site, uint32_t mask) {
+  if (!mask)
+    return;
+  BlockRunner &block = *context->block;
+  if (block.site(site).flags & FenceFlags::BarrierInit)
+    block.phaseBarriers().fenceInit();
+  else if (Checker *checker = block.checker())
+    checker->fence(*context);
 }
 
 } // namespace helpers

@@ -14,6 +14,7 @@
 #ifndef TSP_EMULATION_EXEC_BARRIER_H
 #define TSP_EMULATION_EXEC_BARRIER_H
 
+#include "exec/Order.h"
 #include "exec/WarpContext.h"
 
 #include <unordered_map>
@@ -31,6 +32,20 @@ struct PhaseBarrier {
   int64_t bytes = 0;
   /// Phases that have completed.
   uint64_t phase = 0;
+
+  // Of the checker.
+  /// Counts the phases in clocks.
+  unsigned agent = 0;
+  /// Who initialised it, and when.
+  unsigned initAgent = 0;
+  uint32_t initTime = 0;
+  uint32_t initSite = 0;
+  uint16_t initThread = 0;
+  /// A fence.mbarrier_init came after that.
+  bool isFenced = false;
+  /// What those know who arrived in this phase, and in those before.
+  Knowledge arrived;
+  Knowledge completed;
 };
 
 /// What is missing in the current phase, in words.
@@ -44,11 +59,15 @@ constexpr unsigned stateCountShift = 40;
 
 /// What mbarrier.arrive does beside arriving.
 struct ArriveFlags {
-  enum : uint8_t { ExpectBytes = 1, Drop = 2, KeepPhase = 4 };
+  enum : uint8_t { ExpectBytes = 1, Drop = 2, KeepPhase = 4, Relaxed = 8 };
+};
+/// What a fence for the async proxy is about.
+struct FenceFlags {
+  enum : uint8_t { BarrierInit = 1 };
 };
 /// What tells a wait which phase it is for.
 struct WaitFlags {
-  enum : uint8_t { Parity = 1 };
+  enum : uint8_t { Parity = 1, Relaxed = 8 };
 };
 
 /// A warp that waits, lane by lane, for phases.
@@ -66,6 +85,8 @@ public:
 
   /// A new block begins: no object is there.
   void reset() { objects.clear(); }
+  /// fence.mbarrier_init: the async proxy sees all that are initialised.
+  void fenceInit();
 
   void init(const WarpContext &warp, uint32_t site, unsigned lane,
             uint32_t offset, uint32_t count);

@@ -51,7 +51,7 @@ BlockRunner::BlockRunner(LaunchState &state, Scheduler &scheduler,
     }
   }
   if (state.checker)
-    check = std::make_unique<Checker>(*this, unsigned(warps.size()), shared,
+    check = std::make_unique<Checker>(*this, scheduler.order(), shared,
                                       totalShared);
 }
 
@@ -195,11 +195,15 @@ void BlockRunner::wakeWaiting(const PhaseBarrier &barrier) {
     if (warp.state != Warp::State::AtPhase)
       continue;
     PhaseWait &wait = warp.phaseWait;
+    uint32_t before = wait.done;
     for (uint32_t rest = wait.mask & ~wait.done; rest; rest &= rest - 1) {
       unsigned lane = unsigned(__builtin_ctz(rest));
       if (wait.barriers[lane] == &barrier)
         wait.done |= uint32_t(1) << lane;
     }
+    bool acquires = !(site(wait.site).flags & WaitFlags::Relaxed);
+    if (check && acquires && wait.done != before)
+      check->leavePhase(warp.context, barrier);
     if (wait.done == wait.mask)
       owner.makeReady(warp);
   }

@@ -128,7 +128,7 @@ public:
   /// The lanes whose phases have completed: all, unless no other warp can go on
   /// before the others of this one do.
   uint32_t waitForPhases(WarpContext &context);
-  /// A phase has completed: wakes who waited for it.
+  /// A phase has completed: wakes those that waited for it.
   void wakeWaiting(const PhaseBarrier &barrier);
 
   // Bounds.cpp

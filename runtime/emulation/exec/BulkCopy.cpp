@@ -18,6 +18,9 @@ void BulkCopies::issue(BulkCopy copy) {
   // The hardware may write at any time from now on.
   std::memset(copy.block->sharedMemory() + copy.shared, 0xff, copy.bytes);
   copy.phase = copy.barrier->phase;
+  if (Checker *checker = copy.block->checker())
+    checker->beginWrite(checker->issueAsync(*copy.warp, copy.site, copy.lane),
+                        copy.shared, copy.bytes, *copy.barrier);
   inFlight.push_back(std::move(copy));
 }
 
@@ -39,6 +42,8 @@ void BulkCopies::deliver(const BulkCopy &copy) {
   else
     std::memcpy(shared + copy.shared,
                 reinterpret_cast<const void *>(copy.global), copy.bytes);
+  if (Checker *checker = copy.block->checker())
+    checker->endWrite(copy.shared, copy.bytes, *copy.barrier);
   copy.block->phaseBarriers().completeBytes(*copy.barrier, copy.bytes);
 }
 

@@ -12,51 +12,44 @@
 
 namespace tsp::emulation {
 
-Checker::Checker(BlockRunner &block, unsigned warps, const uint8_t *shared,
+Checker::Checker(BlockRunner &block, Order &order, const uint8_t *shared,
                  uint32_t sharedBytes)
     : block(block), sharedBase(reinterpret_cast<uint64_t>(shared)),
-      sharedBytes(sharedBytes), clocks(warps), warpTimes(warps),
-      arrived(numBarriers), bytes(sharedBytes), readTimes(sharedBytes) {}
+      sharedBytes(sharedBytes), order(order),
+      warpTimes(block.allWarps().size()), arrived(numBarriers),
+      bytes(sharedBytes), readTimes(sharedBytes) {}
 
 void Checker::startBlock() {
   std::fill(bytes.begin(), bytes.end(), Byte());
-  std::fill(readTimes.begin(), readTimes.end(), Clock());
-  std::fill(arrived.begin(), arrived.end(), Clock());
+  std::fill(readTimes.begin(), readTimes.end(), ReadTimes());
+  std::fill(arrived.begin(), arrived.end(), Knowledge());
   std::fill(warpTimes.begin(), warpTimes.end(), 0);
-  // A warp's own time begins at 1: 0 is what nobody has seen.
-  for (unsigned warp = 0; warp < clocks.size(); ++warp) {
-    clocks[warp] = Clock();
-    clocks[warp][warp] = 1;
-  }
+}
+
+unsigned Checker::agentOf(const WarpContext &warp) const {
+  return block.clusterRank() * unsigned(warpTimes.size()) + warp.warp;
 }
 
 //===----------------------------------------------------------------------===//
 // Order
 //===----------------------------------------------------------------------===//
 
-static void join(std::array<uint32_t, 32> &into,
-                 const std::array<uint32_t, 32> &from) {
-  for (unsigned i = 0; i < into.size(); ++i)
-    into[i] = std::max(into[i], from[i]);
-}
-
 void Checker::arrive(unsigned warp, unsigned barrier) {
-  join(arrived[barrier], clocks[warp]);
-  ++clocks[warp][warp];
+  order.arrive(agentOf(block.allWarps()[warp].context), arrived[barrier]);
   synchronizeWarp(warp);
 }
 
 void Checker::leave(unsigned warp, unsigned barrier) {
-  join(clocks[warp], arrived[barrier]);
+  order.leave(agentOf(block.allWarps()[warp].context), arrived[barrier]);
 }
 
-void Checker::resetBarrier(unsigned barrier) { arrived[barrier] = Clock(); }
+void Checker::resetBarrier(unsigned barrier) { arrived[barrier].clear(); }
 
 //===----------------------------------------------------------------------===//
 // Accesses
 //===----------------------------------------------------------------------===//
 
-static std::string threadName(const WarpContext &warp, uint16_t thread) {
+std::string Checker::threadName(const WarpContext &warp, uint16_t thread) {
   uint32_t x = warp.blockSize[0], y = warp.blockSize[1];
   return "thread (" + std::to_string(thread % x) + "," +
          std::to_string(thread / x % y) + "," + std::to_string(thread / x / y) +
@@ -82,13 +75,13 @@ void Checker::checkWriter(const WarpContext &warp, uint32_t site, unsigned lane,
   const Byte &byte = bytes[offset];
   if (!byte.isWritten || (byte.isAtomic && kind == AccessKind::Atomic))
     return;
-  unsigned writerWarp = byte.writer / warpSize;
+  unsigned self = agentOf(warp);
   // Lanes of one store that meet: one of them wins.
-  if (writerWarp == warp.warp && byte.writeSite == site &&
+  if (byte.writeAgent == self && byte.writeSite == site &&
       byte.writeWarpTime == warpTimes[warp.warp] && kind == AccessKind::Write)
     return;
-  bool apart = writerWarp != warp.warp
-                   ? byte.writeTime > clocks[warp.warp][writerWarp]
+  bool apart = byte.writeAgent != self
+                   ? byte.writeTime > order.of(self).known[byte.writeAgent]
                    : byte.writer != warp.warp * warpSize + lane &&
                          byte.writeWarpTime == warpTimes[warp.warp];
   if (apart)
@@ -100,18 +93,38 @@ void Checker::checkReaders(const WarpContext &warp, uint32_t site,
   const Byte &byte = bytes[offset];
   if (!byte.isRead)
     return;
-  const Clock &known = clocks[warp.warp], &times = readTimes[offset];
-  for (unsigned other = 0; other < clocks.size(); ++other)
-    if (other != warp.warp && times[other] > known[other]) {
+  checkReadersBut(warp.warp, order.of(agentOf(warp)).known, warp, site, lane,
+                  offset);
+  if (byte.reader / warpSize == warp.warp &&
+      byte.reader != warp.warp * warpSize + lane &&
+      byte.readWarpTime == warpTimes[warp.warp])
+    race(warp, site, lane, offset, "read by", byte.reader, byte.readSite);
+}
+
+/// Faults if a warp other than `self` may still read a byte.
+void Checker::checkReadersBut(unsigned self, const Clock &known,
+                              const WarpContext &warp, uint32_t site,
+                              unsigned lane, uint64_t offset) {
+  const Byte &byte = bytes[offset];
+  unsigned first = agentOf(warp) - warp.warp;
+  for (unsigned other = 0; other < warpTimes.size(); ++other)
+    if (other != self && readTimes[offset][other] > known[first + other]) {
       uint16_t thread = byte.reader / warpSize == other
                             ? byte.reader
                             : uint16_t(other * warpSize);
       race(warp, site, lane, offset, "read by", thread, byte.readSite);
     }
-  if (byte.reader / warpSize == warp.warp &&
-      byte.reader != warp.warp * warpSize + lane &&
-      byte.readWarpTime == warpTimes[warp.warp])
-    race(warp, site, lane, offset, "read by", byte.reader, byte.readSite);
+}
+
+void Checker::faultPending(const WarpContext &warp, uint32_t site,
+                           unsigned lane, uint64_t offset) {
+  const Byte &byte = bytes[offset];
+  std::string message =
+      "shared address " + std::to_string(offset) + " is the destination of a " +
+      (byte.isAsync ? "bulk copy" : "cp.async") +
+      " that was not waited for, of " + threadName(warp, byte.writer) +
+      " at PTX line " + std::to_string(block.site(byte.writeSite).line);
+  block.fault(warp, site, lane, message);
 }
 
 void Checker::touch(const WarpContext &warp, uint32_t site, unsigned lane,
@@ -119,14 +132,10 @@ void Checker::touch(const WarpContext &warp, uint32_t site, unsigned lane,
   Byte &byte = bytes[offset];
   uint16_t thread = uint16_t(warp.warp * warpSize + lane);
   bool reads = kind == AccessKind::Read || kind == AccessKind::Atomic;
-  if (byte.isPending) {
-    std::string message =
-        "shared address " + std::to_string(offset) +
-        " is the destination of a cp.async that was not waited for, of " +
-        threadName(warp, byte.writer) + " at PTX line " +
-        std::to_string(block.site(byte.writeSite).line);
-    block.fault(warp, site, lane, std::move(message));
-  }
+  unsigned self = agentOf(warp);
+  if (byte.isPending ||
+      (byte.isAsync && byte.writeTime > order.of(self).known[byte.writeAgent]))
+    faultPending(warp, site, lane, offset);
   if (reads && !byte.isWritten)
     block.fault(warp, site, lane,
                 "read of shared address " + std::to_string(offset) +
@@ -137,7 +146,7 @@ void Checker::touch(const WarpContext &warp, uint32_t site, unsigned lane,
     byte.reader = thread;
     byte.readSite = site;
     byte.readWarpTime = warpTimes[warp.warp];
-    readTimes[offset][warp.warp] = clocks[warp.warp][warp.warp];
+    readTimes[offset][warp.warp] = now(warp);
     return;
   }
   checkReaders(warp, site, lane, offset);
@@ -146,7 +155,10 @@ void Checker::touch(const WarpContext &warp, uint32_t site, unsigned lane,
   byte.isPending = kind == AccessKind::AsyncCopy;
   byte.writer = thread;
   byte.writeSite = site;
-  byte.writeTime = clocks[warp.warp][warp.warp];
+  byte.isAsync = false;
+  byte.needsFence = kind != AccessKind::AsyncCopy;
+  byte.writeAgent = self;
+  byte.writeTime = now(warp);
   byte.writeWarpTime = warpTimes[warp.warp];
 }
 
@@ -203,7 +215,7 @@ void Checker::completeCopy(const WarpContext &warp, const PendingCopy &copy) {
     for (unsigned i = 0; i < size; ++i) {
       Byte &byte = bytes[copy.to[lane] - sharedBase + i];
       byte.isPending = false;
-      byte.writeTime = clocks[warp.warp][warp.warp];
+      byte.writeTime = now(warp);
       byte.writeWarpTime = warpTimes[warp.warp];
     }
   }

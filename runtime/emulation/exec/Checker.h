@@ -5,12 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Follows every access of a block to shared memory. Warps are ordered by
-// barriers only: each has a clock and knows, as a vector, up to which time of
-// every other warp it has waited (vector clocks). An access that meets one of
-// another warp it has not waited for is a race, in whatever order the emulation
-// ran the two. Lanes of one warp are ordered by the warp's synchronizing
-// instructions.
+// Follows every access of a block to shared memory. An access that meets one of
+// another warp, or of a bulk copy, that is not known to be over (Order.h) is a
+// race, in whatever order the emulation ran the two. Lanes of one warp are
+// ordered by the warp's synchronizing instructions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +16,8 @@
 #define TSP_EMULATION_EXEC_CHECKER_H
 
 #include "Engine.h"
+#include "exec/AsyncProxy.h"
+#include "exec/Order.h"
 #include "exec/WarpContext.h"
 
 #include <array>
@@ -26,12 +26,13 @@
 namespace tsp::emulation {
 
 struct PendingCopy;
+struct PhaseBarrier;
 
 enum class AccessKind : uint8_t { Read, Write, Atomic, AsyncCopy };
 
 class Checker {
 public:
-  Checker(BlockRunner &block, unsigned warps, const uint8_t *shared,
+  Checker(BlockRunner &block, Order &order, const uint8_t *shared,
           uint32_t sharedBytes);
 
   void startBlock();
@@ -55,13 +56,36 @@ public:
   /// The lanes of a warp wait for each other.
   void synchronizeWarp(unsigned warp) { ++warpTimes[warp]; }
 
+  // AsyncChecks.cpp: mbarriers of this block, and the async proxy.
+  void initPhases(const WarpContext &warp, uint32_t site, unsigned lane,
+                  PhaseBarrier &barrier);
+  /// A fault unless the barrier is known to be initialised.
+  void useBarrier(const WarpContext &warp, uint32_t site, unsigned lane,
+                  const PhaseBarrier &barrier);
+  void arriveAtPhase(const WarpContext &warp, PhaseBarrier &barrier);
+  void completePhase(PhaseBarrier &barrier);
+  void leavePhase(const WarpContext &warp, const PhaseBarrier &barrier);
+  /// fence.proxy.async
+  void fence(const WarpContext &warp);
+  AsyncIssue issueAsync(const WarpContext &warp, uint32_t site,
+                        unsigned lane) const;
+  /// See AsyncProxy.h.
+  void readAsync(const AsyncIssue &issue, uint32_t offset, uint32_t bytes);
+  /// A copy that will tell a barrier may write from now on.
+  void beginWrite(const AsyncIssue &issue, uint32_t offset, uint32_t bytes,
+                  const PhaseBarrier &barrier);
+  /// It has, in the barrier's current phase.
+  void endWrite(uint32_t offset, uint32_t bytes, const PhaseBarrier &barrier);
+
   Counters counters;
 
 private:
-  using Clock = std::array<uint32_t, 32>;
+  /// When each warp read a byte last.
+  using ReadTimes = std::array<uint32_t, 32>;
   /// What happened last to a byte of shared memory.
   struct Byte {
-    uint32_t writeTime = 0; ///< of the writer's warp
+    uint32_t writeTime = 0; ///< of writeAgent
+    uint32_t writeAgent = 0;
     uint32_t writeSite = 0;
     uint32_t writeWarpTime = 0;
     uint32_t readSite = 0;
@@ -71,8 +95,12 @@ private:
     bool isWritten = false;
     bool isRead = false;
     bool isAtomic = false;
-    /// Written by a cp.async that nobody has waited for.
+    /// Written by a cp.async or bulk copy that nobody has waited for.
     bool isPending = false;
+    /// Written by the async proxy.
+    bool isAsync = false;
+    /// An ordinary store, which the async proxy sees after a fence only.
+    bool needsFence = false;
   };
 
   void touch(const WarpContext &warp, uint32_t site, unsigned lane,
@@ -81,6 +109,17 @@ private:
                    uint64_t offset, AccessKind kind);
   void checkReaders(const WarpContext &warp, uint32_t site, unsigned lane,
                     uint64_t offset);
+  void checkWriterAsync(const AsyncIssue &issue, uint64_t offset);
+  void checkReadersBut(unsigned self, const Clock &known,
+                       const WarpContext &warp, uint32_t site, unsigned lane,
+                       uint64_t offset);
+  [[noreturn]] void faultPending(const WarpContext &warp, uint32_t site,
+                                 unsigned lane, uint64_t offset);
+  static std::string threadName(const WarpContext &warp, uint16_t thread);
+  unsigned agentOf(const WarpContext &warp) const;
+  uint32_t now(const WarpContext &warp) const {
+    return order.now(agentOf(warp));
+  }
   [[noreturn]] void race(const WarpContext &warp, uint32_t site, unsigned lane,
                          uint64_t offset, const char *what, uint16_t other,
                          uint32_t otherSite);
@@ -90,12 +129,11 @@ private:
   BlockRunner &block;
   uint64_t sharedBase;
   uint32_t sharedBytes;
-  std::vector<Clock> clocks;
+  Order &order;
   std::vector<uint32_t> warpTimes;
-  std::vector<Clock> arrived;
+  std::vector<Knowledge> arrived;
   std::vector<Byte> bytes;
-  /// Of each byte: when each warp read it last.
-  std::vector<Clock> readTimes;
+  std::vector<ReadTimes> readTimes;
 };
 
 } // namespace tsp::emulation

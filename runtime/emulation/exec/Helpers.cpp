@@ -33,6 +33,7 @@ const std::vector<Entry> &all() {
       TSP_HELPER(mbarrierExpect),
       TSP_HELPER(mbarrierComplete),
       TSP_HELPER(mbarrierWait),
+      TSP_HELPER(asyncFence),
       TSP_HELPER(bulkTensorLoad),
       TSP_HELPER(bulkLoad),
       TSP_HELPER(checkMembers),

@@ -61,6 +61,8 @@ void Scheduler::runCluster(uint64_t number) {
   polling.clear();
   bulkCopies.reset();
   futileRounds = 0;
+  if (state.checker)
+    happened.start(numBlocks() * state.warpsPerBlock());
   for (const std::unique_ptr<BlockRunner> &block : blocks) {
     std::array<uint32_t, 3> index;
     uint64_t cluster = number;

@@ -17,6 +17,7 @@
 
 #include "exec/BulkCopy.h"
 #include "exec/Fiber.h"
+#include "exec/Order.h"
 #include "exec/WarpContext.h"
 
 #include <memory>
@@ -52,6 +53,7 @@ public:
   /// Something happened that a waiting warp may have waited for.
   void progress() { futileRounds = 0; }
   BulkCopies &copies() { return bulkCopies; }
+  Order &order() { return happened; }
   BlockRunner &block(unsigned rank) { return *blocks[rank]; }
   unsigned numBlocks() const { return unsigned(blocks.size()); }
   /// A random number under a seed, else 0.
@@ -75,6 +77,8 @@ private:
   void reportDeadlock();
   LaunchState &state;
   std::vector<std::unique_ptr<Fiber>> &fibers;
+  /// Of the checker.
+  Order happened;
   std::vector<std::unique_ptr<BlockRunner>> blocks;
   BulkCopies bulkCopies;
   std::vector<Warp *> ready, round, polling;

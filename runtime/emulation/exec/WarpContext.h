@@ -77,7 +77,7 @@ struct Site {
   uint8_t count = 1;
   /// An AtomicOp, ShuffleMode, BarrierKind or BulkDirection.
   uint8_t operation = 0;
-  /// ArriveFlags or WaitFlags.
+  /// ArriveFlags, WaitFlags or FenceFlags.
   uint8_t flags = 0;
   /// Reads what others may write, perhaps again and again.
   bool polls = false;

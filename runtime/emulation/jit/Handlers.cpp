@@ -75,9 +75,9 @@ const std::unordered_map<std::string, Lowering::Handler> &Lowering::handlers() {
       {"red", &Lowering::atomic},
       {"cp", &Lowering::asyncCopy},
       {"mbarrier", &Lowering::mbarrier},
+      {"fence", &Lowering::fence},
       // Lanes keep their memory operations in order: nothing to wait for.
       {"membar", &Lowering::nothing},
-      {"fence", &Lowering::nothing},
       {"prefetch", &Lowering::nothing},
       {"prefetchu", &Lowering::nothing},
       {"nanosleep", &Lowering::nothing},

@@ -56,7 +56,8 @@ void Lowering::arriveAtPhase(const Instruction &instruction) {
   where.flags =
       uint8_t((expects ? ArriveFlags::ExpectBytes : 0) |
               (instruction.has("arrive_drop") ? ArriveFlags::Drop : 0) |
-              (instruction.has("noComplete") ? ArriveFlags::KeepPhase : 0));
+              (instruction.has("noComplete") ? ArriveFlags::KeepPhase : 0) |
+              (instruction.has("relaxed") ? ArriveFlags::Relaxed : 0));
   unsigned first = instruction.numResults();
   wide = true;
   Value *count = expects ? constant(1, 32) : countOr(first + 1, 1);
@@ -73,7 +74,8 @@ void Lowering::waitForPhase(const Instruction &instruction) {
   // mbarrier.try_wait{.parity}.b64 complete, [addr], state or parity{, time}
   Site where = site();
   bool byParity = instruction.has("parity");
-  where.flags = byParity ? WaitFlags::Parity : 0;
+  where.flags = uint8_t((byParity ? WaitFlags::Parity : 0) |
+                        (instruction.has("relaxed") ? WaitFlags::Relaxed : 0));
   bool wasWide = wide;
   wide = true;
   Value *phase = read(2, ptx::parseType(byParity ? "u32" : "b64"));
@@ -83,6 +85,19 @@ void Lowering::waitForPhase(const Instruction &instruction) {
   wide = wasWide;
   // Where all lanes ask for one phase they all get one answer.
   write(wide ? fromMask(done) : builder.CreateIsNotNull(done));
+}
+
+void Lowering::fence(const Instruction &instruction) {
+  // Lanes keep their memory operations in order: only what is between ordinary
+  // accesses and those of the async proxy means anything.
+  Site where = site();
+  bool isInit = instruction.has("mbarrier_init");
+  where.flags = isInit ? FenceFlags::BarrierInit : 0;
+  bool isAsync = false;
+  for (const std::string &modifier : instruction.modifiers)
+    isAsync |= StringRef(modifier).starts_with("async");
+  if (isInit || isAsync)
+    callAt("asyncFence", where, builder.getVoidTy(), {});
 }
 
 void Lowering::setMaxRegisters(const Instruction &instruction) {

@@ -21,6 +21,7 @@ void Lowering::shuffle(const Instruction &instruction) {
                             : instruction.has("bfly") ? ShuffleMode::Bfly
                                                       : ShuffleMode::Idx);
   Type word = ptx::parseType("b32");
+  bool wasWide = wide;
   wide = true;
   AllocaInst *result = scratch(4, 4 * warpSize);
   Value *inRange =
@@ -28,10 +29,19 @@ void Lowering::shuffle(const Instruction &instruction) {
              {spill(0, {read(1, word)}), spill(1, {read(2, word)}),
               spill(2, {read(3, word)}), spill(3, {read(4, word)}), result});
   Value *value = reload(result, 0, builder.getInt32Ty());
+  Value *isInRange = fromMask(inRange);
+  wide = wasWide;
+  if (!wide) {
+    // All lanes read the same one.
+    Value *lane = builder.CreateBinaryIntrinsic(Intrinsic::cttz, mask(),
+                                                builder.getFalse());
+    value = builder.CreateExtractElement(value, lane);
+    isInRange = builder.CreateIsNotNull(inRange);
+  }
   if (operand(0).form != Operand::Form::List)
     return write(value);
   write(operand(0).elements[0], value);
-  write(operand(0).elements[1], fromMask(inRange));
+  write(operand(0).elements[1], isInRange);
 }
 
 /// The member mask of a .sync instruction: a scalar, the same in all lanes that

@@ -190,6 +190,7 @@ private:
   void mbarrier(const Instruction &);
   void arriveAtPhase(const Instruction &);
   void waitForPhase(const Instruction &);
+  void fence(const Instruction &);
   void setMaxRegisters(const Instruction &);
   Value *barrierAddresses(unsigned index);
   Value *countOr(unsigned index, uint32_t otherwise);

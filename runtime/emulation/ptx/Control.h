@@ -86,6 +86,7 @@ public:
   bool crossesDivergence(int reg) const { return crosses[reg]; }
 
 private:
+  bool isBroadcast(const Instruction &instruction) const;
   bool resultVaries(const Instruction &instruction, const Block &block) const;
   void findLocals(const Function &function, const Control &control);
 

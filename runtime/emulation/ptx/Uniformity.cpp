@@ -48,19 +48,29 @@ static bool alwaysVaries(const Instruction &instruction) {
 }
 
 /// Results that the lanes make together: the same in all that take part.
-static bool isCollective(const Instruction &instruction) {
+static bool collects(const Instruction &instruction) {
   return instruction.opcode == "vote" || instruction.opcode == "redux" ||
          instruction.opcode == "activemask" || instruction.opcode == "bar" ||
          instruction.opcode == "barrier";
 }
 
+/// A shuffle in which all lanes read the same one.
+bool Uniformity::isBroadcast(const Instruction &instruction) const {
+  return instruction.opcode == "shfl" && instruction.has("sync") &&
+         instruction.has("idx") && instruction.operands.size() > 3 &&
+         isUniform(instruction.operands[2]) &&
+         instruction.operands[3].form == Operand::Form::Integer &&
+         instruction.operands[3].bits == 31;
+}
+
 bool Uniformity::resultVaries(const Instruction &instruction,
                               const Block &block) const {
-  if (alwaysVaries(instruction))
+  bool isCollective = collects(instruction) || isBroadcast(instruction);
+  if (!isCollective && alwaysVaries(instruction))
     return true;
   if (instruction.guard >= 0 && varying[instruction.guard])
     return true;
-  if (isCollective(instruction))
+  if (isCollective)
     return block.divergent;
   for (unsigned i = instruction.numResults(); i < instruction.operands.size();
        ++i)

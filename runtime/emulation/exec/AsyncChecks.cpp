@@ -1,0 +1,136 @@
+//===- AsyncChecks.cpp - mbarriers and the async proxy, checked -----------===//
+//
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "exec/BlockRunner.h"
+#include "exec/Checker.h"
+
+namespace tsp::emulation {
+
+//===----------------------------------------------------------------------===//
+// Phases
+//===----------------------------------------------------------------------===//
+
+void Checker::initPhases(const WarpContext &warp, uint32_t site, unsigned lane,
+                         PhaseBarrier &barrier) {
+  barrier.agent = order.addBarrier();
+  barrier.initAgent = agentOf(warp);
+  barrier.initTime = now(warp);
+  barrier.initSite = site;
+  barrier.initThread = uint16_t(warp.warp * warpSize + lane);
+}
+
+void Checker::useBarrier(const WarpContext &warp, uint32_t site, unsigned lane,
+                         const PhaseBarrier &barrier) {
+  if (barrier.initTime > order.of(agentOf(warp)).known[barrier.initAgent])
+    race(warp, site, lane, barrier.offset, "an mbarrier initialised by",
+         barrier.initThread, barrier.initSite);
+}
+
+void Checker::arriveAtPhase(const WarpContext &warp, PhaseBarrier &barrier) {
+  order.arrive(agentOf(warp), barrier.arrived);
+}
+
+void Checker::completePhase(PhaseBarrier &barrier) {
+  // Phases come one after the other: who waits for one has waited for those
+  // before.
+  barrier.completed.join(barrier.arrived);
+  barrier.arrived.clear();
+  uint32_t time = uint32_t(barrier.phase) + 1;
+  barrier.completed.known.set(barrier.agent, time);
+}
+
+void Checker::leavePhase(const WarpContext &warp, const PhaseBarrier &barrier) {
+  order.leave(agentOf(warp), barrier.completed);
+  synchronizeWarp(warp.warp);
+}
+
+//===----------------------------------------------------------------------===//
+// The async proxy
+//===----------------------------------------------------------------------===//
+
+void Checker::fence(const WarpContext &warp) { order.fence(agentOf(warp)); }
+
+AsyncIssue Checker::issueAsync(const WarpContext &warp, uint32_t site,
+                               unsigned lane) const {
+  return {&warp, site, lane, order.of(agentOf(warp))};
+}
+
+/// Faults unless what was written to a byte was there, for the async proxy,
+/// before the issue.
+void Checker::checkWriterAsync(const AsyncIssue &issue, uint64_t offset) {
+  const Byte &byte = bytes[offset];
+  if (!byte.isWritten)
+    return;
+  const Clock &known = issue.knowledge.known;
+  if (byte.isPending ||
+      (byte.isAsync && byte.writeTime > known[byte.writeAgent]))
+    faultPending(*issue.warp, issue.site, issue.lane, offset);
+  if (byte.writeTime > known[byte.writeAgent])
+    race(*issue.warp, issue.site, issue.lane, offset, "written by", byte.writer,
+         byte.writeSite);
+  if (byte.needsFence &&
+      byte.writeTime > issue.knowledge.fenced[byte.writeAgent])
+    block.fault(*issue.warp, issue.site, issue.lane,
+                "shared address " + std::to_string(offset) +
+                    " was written by an ordinary store, of " +
+                    threadName(*issue.warp, byte.writer) + " at PTX line " +
+                    std::to_string(block.site(byte.writeSite).line) +
+                    ", with no fence.proxy.async in between");
+}
+
+void Checker::readAsync(const AsyncIssue &issue, uint32_t offset,
+                        uint32_t size) {
+  const WarpContext &warp = *issue.warp;
+  for (uint32_t end = offset + size; offset < end; ++offset) {
+    Byte &byte = bytes[offset];
+    if (!byte.isWritten)
+      block.fault(warp, issue.site, issue.lane,
+                  "read of shared address " + std::to_string(offset) +
+                      ", which nobody has written");
+    checkWriterAsync(issue, offset);
+    byte.isRead = true;
+    byte.reader = uint16_t(warp.warp * warpSize + issue.lane);
+    byte.readSite = issue.site;
+    byte.readWarpTime = warpTimes[warp.warp];
+    readTimes[offset][warp.warp] = now(warp);
+  }
+}
+
+void Checker::beginWrite(const AsyncIssue &issue, uint32_t offset,
+                         uint32_t size, const PhaseBarrier &barrier) {
+  const WarpContext &warp = *issue.warp;
+  if (!barrier.isFenced &&
+      barrier.initTime > issue.knowledge.fenced[barrier.initAgent])
+    block.fault(warp, issue.site, issue.lane,
+                "the mbarrier at shared address " +
+                    std::to_string(barrier.offset) +
+                    " was initialised with no fence.mbarrier_init or "
+                    "fence.proxy.async in between");
+  for (uint32_t end = offset + size; offset < end; ++offset) {
+    Byte &byte = bytes[offset];
+    checkWriterAsync(issue, offset);
+    // Readers of the warp that issues it come before in its own order.
+    if (byte.isRead)
+      checkReadersBut(warp.warp, issue.knowledge.known, warp, issue.site,
+                      issue.lane, offset);
+    byte.isWritten = byte.isPending = byte.isAsync = true;
+    byte.isAtomic = byte.needsFence = false;
+    byte.writer = uint16_t(warp.warp * warpSize + issue.lane);
+    byte.writeSite = issue.site;
+    byte.writeAgent = barrier.agent;
+  }
+}
+
+void Checker::endWrite(uint32_t offset, uint32_t size,
+                       const PhaseBarrier &barrier) {
+  for (uint32_t end = offset + size; offset < end; ++offset) {
+    bytes[offset].isPending = false;
+    bytes[offset].writeTime = uint32_t(barrier.phase) + 1;
+  }
+}
+
+} // namespace tsp::emulation
