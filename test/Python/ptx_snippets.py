@@ -4,6 +4,7 @@
 
 In the text %d is the result and %a, %b, %c are the inputs, of the types of their arrays; %p0, %p1 and %t0 to %t3 (32 bits),
 %w0, %w1 (64 bits), %h0, %h1 (16 bits) and %f0 are free to use."""
+import ml_dtypes
 import numpy as np
 
 from ptx_reference import (BF16, bits_of, by_halves, exact, float_to_int, halves, integers, pack, truncated_division)
@@ -235,6 +236,31 @@ def to_tf32(x):
 
 
 snippet("cvt.rna.tf32.f32 %d, %a;", [np.float32], np.float32, to_tf32)
+
+# 8-bit floats: what is too large becomes the largest number, NaN 0x7f.
+for name, dtype in (("e4m3", ml_dtypes.float8_e4m3fn), ("e5m2", ml_dtypes.float8_e5m2)):
+    def to_float8(x, dtype=dtype):
+        largest = float(ml_dtypes.finfo(dtype).max)
+        return np.where(np.isnan(x), np.uint8(0x7f), np.clip(x.astype(np.float32), -largest, largest).astype(dtype).view(np.uint8))
+
+    def pair(low, high, convert=to_float8):
+        return convert(low).astype(np.uint16) | convert(high).astype(np.uint16) << 8
+
+    def clamped(x):
+        return np.where(x < 0, np.zeros_like(x), x)
+
+    def widened(x, dtype=dtype):
+        return [(x >> shift & 255).astype(np.uint8).view(dtype).astype(np.float16) for shift in (0, 8)]
+    snippet(f"cvt.rn.satfinite.{name}x2.f32 %d, %a, %b;", [np.float32] * 2, np.uint16, lambda x, y, pair=pair: pair(y, x))
+    snippet(f"cvt.rn.satfinite.relu.{name}x2.f32 %d, %a, %b;", [np.float32] * 2, np.uint16,
+            lambda x, y, pair=pair: pair(clamped(y), clamped(x)))
+    snippet(f"cvt.rn.satfinite.{name}x2.f16x2 %d, %a;", [np.uint32], np.uint16,
+            lambda x, pair=pair: pair(*halves(x, np.float16)), family="f16")
+    snippet(f"cvt.rn.satfinite.relu.{name}x2.f16x2 %d, %a;", [np.uint32], np.uint16,
+            lambda x, pair=pair: pair(*map(clamped, halves(x, np.float16))), family="f16")
+    snippet(f"cvt.rn.f16x2.{name}x2 %d, %a;", [np.uint16], np.uint32, lambda x, widened=widened: pack(*widened(x)), family="f16")
+    snippet(f"cvt.rn.relu.f16x2.{name}x2 %d, %a;", [np.uint16], np.uint32,
+            lambda x, widened=widened: pack(*map(clamped, widened(x))), family="f16")
 
 # Moves and predicates -------------------------------------------------------------------------------------------------------
 snippet("mov.b32 {%h0, %h1}, %a; mov.b32 %d, {%h1, %h0};", [np.uint32], np.uint32,

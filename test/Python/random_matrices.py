@@ -1,6 +1,7 @@
 # Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Random products and tiles of matrices, as random_machine.py has other pieces of PTX."""
+import ml_dtypes
 import numpy as np
 
 from ptx_snippets import BF16
@@ -25,10 +26,12 @@ def _fragments(rows, columns, is_b, bits):
 
 class Matrices(Snippet):
     """Products of whole numbers, which are exact, and tiles through shared memory in every form of ldmatrix and stmatrix."""
-    FORMS = [("m16n8k16", "bf16", BF16, "f32"), ("m16n8k8", "bf16", BF16, "f32"), ("m16n8k16", "f16", np.float16, "f32"),
-             ("m16n8k8", "f16", np.float16, "f32"), ("m16n8k8", "tf32", np.float32, "f32"), ("m16n8k4", "tf32", np.float32, "f32"),
-             ("m16n8k32", "s8", np.int8, "s32"), ("m16n8k16", "s8", np.int8, "s32"), ("m16n8k16", "f16", np.float16, "f16"),
-             ("m16n8k8", "f16", np.float16, "f16")]
+    TYPES = {"bf16": BF16, "f16": np.float16, "tf32": np.float32, "e4m3": ml_dtypes.float8_e4m3fn, "e5m2": ml_dtypes.float8_e5m2,
+             "s8": np.int8, "u8": np.uint8}
+    # Types of A, B and the sums; 16 or 32 bytes along k.
+    FORMS = [("bf16", "bf16", "f32"), ("f16", "f16", "f32"), ("f16", "f16", "f16"), ("tf32", "tf32", "f32")]
+    FORMS += [(a, b, total) for a in ("e4m3", "e5m2") for b in ("e4m3", "e5m2") for total in ("f32", "f16")]
+    FORMS += [(a, b, "s32") for a in ("s8", "u8") for b in ("s8", "u8")]
 
     def __init__(self, seed):
         super().__init__(seed, 4)
@@ -53,20 +56,22 @@ class Matrices(Snippet):
         return names
 
     def product(self):
-        shape, kind, dtype, sum_kind = self.choose(self.FORMS)
-        depth, bits = int(shape.split("k")[1]), np.dtype(dtype).itemsize * 8
+        kind_a, kind_b, sum_kind = self.choose(self.FORMS)
+        bits = np.dtype(self.TYPES[kind_a]).itemsize * 8
+        depth = self.choose([128, 256]) // bits
         sum_type = {"f32": np.float32, "s32": np.int32, "f16": np.float16}[sum_kind]
 
-        def random(rows, columns, kind=dtype):
-            return self.random.integers(-5, 6, (WARPS, rows, columns)).astype(kind)
-        a, b, c = random(16, depth), random(depth, 8), random(16, 8, sum_type)
+        def random(rows, columns, dtype):
+            return self.random.integers(-5, 6, (WARPS, rows, columns)).astype(dtype)
+        a, b, c = random(16, depth, self.TYPES[kind_a]), random(depth, 8, self.TYPES[kind_b]), random(16, 8, sum_type)
         sum_bits = np.dtype(sum_type).itemsize * 8
         sums = self.sum_places(sum_bits)
         names = [self.pieces(a, _fragments(16, depth, False, bits), bits), self.pieces(b, _fragments(depth, 8, True, bits), bits),
                  self.pieces(c, sums, sum_bits)]
         results = self.register(len(names[2]))
         lists = ["{" + ", ".join(n) + "}" for n in (results, *names)]
-        self.lines.append(f"mma.sync.aligned.{shape}.row.col.{sum_kind}.{kind}.{kind}.{sum_kind} {', '.join(lists)};")
+        saturates = ".satfinite" if sum_kind == "s32" and self.number(2) else ""
+        self.lines.append(f"mma.sync.aligned.m16n8k{depth}.row.col{saturates}.{sum_kind}.{kind_a}.{kind_b}.{sum_kind} {', '.join(lists)};")
         wanted = (np.einsum("wik,wkj->wij", a.astype(np.float64), b.astype(np.float64)) + c.astype(np.float64)).astype(sum_type)
         for number, register in enumerate(results):
             words = np.zeros(COUNT, np.uint32)

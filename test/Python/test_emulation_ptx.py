@@ -84,7 +84,7 @@ def test_snippet(compiled, number, name):
 
 @pytest.mark.parametrize("line,reason", [
     ("tex.2d.v4.f32.f32 {%f0, %f0, %f0, %f0}, [%w0, {%f0, %f0}];", "line 6: the instruction 'tex.2d.v4.f32.f32' is not supported"),
-    ("cvt.rn.satfinite.e4m3x2.f32 %h0, %f0, %f0;", "line 6: the instruction 'cvt.rn.satfinite.e4m3x2.f32' is not supported"),
+    ("cvt.rn.satfinite.e2m3x2.f32 %h0, %f0, %f0;", "line 6: the instruction 'cvt.rn.satfinite.e2m3x2.f32' is not supported"),
     ("bra NOWHERE;", "line 6: no label 'NOWHERE' in 'k'"),
     ("call foo;", "line 6: the function 'foo' is not defined in this module"),
     ("mov.u32 %nothing, 1;", "line 6: the result of 'mov.u32' must be a register"),

@@ -145,13 +145,7 @@ void checkWhole(Context context, uint32_t site, uint32_t mask);
 
 // Mma.cpp: pointers to the registers of d, a, b and c, one after the other, in
 // the layout of fragments that the PTX manual gives.
-using Mma = void(Context, uint32_t site, uint32_t mask,
-                 uint32_t *const *registers);
-Mma mmaM16N8K16BF16, mmaM16N8K8BF16;
-Mma mmaM16N8K16F16, mmaM16N8K8F16;
-Mma mmaM16N8K16F16F16, mmaM16N8K8F16F16;
-Mma mmaM16N8K8TF32, mmaM16N8K4TF32;
-Mma mmaM16N8K32S8, mmaM16N8K16S8;
+void mma(Context, uint32_t site, uint32_t mask, uint32_t *const *registers);
 
 // Wgmma.cpp. `sums` and `fragment` point to the registers of D and, when they
 // hold A, of A; `accumulates`: the lanes that add to D.

@@ -8,7 +8,7 @@
 #ifndef TSP_EMULATION_EXEC_WARPCONTEXT_H
 #define TSP_EMULATION_EXEC_WARPCONTEXT_H
 
-#include "exec/WgmmaForm.h"
+#include "exec/ProductForm.h"
 #include "ptx/Syntax.h"
 
 #include <cstddef>
@@ -82,8 +82,8 @@ struct Site {
   /// Reads what others may write, perhaps again and again.
   bool polls = false;
   ptx::Type type;
-  /// Of wgmma.mma_async.
-  WgmmaForm product;
+  /// Of products of matrices.
+  ProductForm product;
 };
 
 } // namespace tsp::emulation

@@ -34,7 +34,7 @@ static void visitRows(uint64_t descriptor, bool isTransposed, unsigned first,
 }
 
 template <typename F>
-static void visitTiles(const WgmmaForm &form, uint64_t a, uint64_t b,
+static void visitTiles(const ProductForm &form, uint64_t a, uint64_t b,
                        uint32_t warp, F visit) {
   if (!form.isAInRegisters)
     visitRows(a, form.isTransposedA, warp % warpsOfWarpgroup * wgmmaRows,
@@ -73,7 +73,7 @@ void wgmma(Context context, uint32_t siteIndex, uint32_t mask,
     return;
   checkWarpgroup(context, siteIndex, mask);
   BlockRunner &block = *context->block;
-  const WgmmaForm &form = block.site(siteIndex).product;
+  const ProductForm &form = block.site(siteIndex).product;
   if (accumulates && accumulates != mask)
     block.fault(*context, siteIndex, unsigned(__builtin_ctz(~accumulates)),
                 "scale-d is not the same in all threads of the warp");

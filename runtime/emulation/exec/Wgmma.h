@@ -45,7 +45,7 @@ struct Products {
 
 /// Reads the tiles and adds to the registers of D. `warp` is the warp's number
 /// in the block.
-void computeProduct(const WgmmaForm &form, const PendingProduct &product,
+void computeProduct(const ProductForm &form, const PendingProduct &product,
                     const uint8_t *shared, uint32_t warp);
 
 } // namespace tsp::emulation

@@ -49,7 +49,7 @@ using Fragment = uint32_t[wgmmaFragment][warpSize];
 /// Brings this warp's rows of A from shared memory into the layout of
 /// registers: word 4 * (r / 2) + pair of row lane / 4 + 8 * (r % 2) in register
 /// r.
-static void loadFragment(const WgmmaForm &form, const MatrixDescriptor &matrix,
+static void loadFragment(const ProductForm &form, const MatrixDescriptor &matrix,
                          const uint8_t *shared, uint32_t warp,
                          Fragment &fragment) {
   unsigned firstRow = warp % warpsOfWarpgroup * wgmmaRows;
@@ -125,7 +125,7 @@ TSP_ALWAYS_INLINE void spread(const Fragment &fragment, bool isNegated,
     spreadRegisters<Format, false>(fragment, to);
 }
 
-TSP_CLONES static void spreadA(const WgmmaForm &form, const Fragment &fragment,
+TSP_CLONES static void spreadA(const ProductForm &form, const Fragment &fragment,
                                Operands &to) {
   switch (form.a) {
   case ElementFormat::BF16:
@@ -224,7 +224,7 @@ TSP_ALWAYS_INLINE void packTransposed(const MatrixDescriptor &matrix,
     }
 }
 
-TSP_CLONES static void packB(const WgmmaForm &form,
+TSP_CLONES static void packB(const ProductForm &form,
                              const MatrixDescriptor &matrix,
                              const uint8_t *shared, Operands &to) {
   unsigned panels = form.columns / panelColumns;
@@ -344,7 +344,7 @@ TSP_ALWAYS_INLINE void addSaturating(PanelSums<Words<half>> &sums,
 
 template <typename Layout, unsigned Panels>
 TSP_ALWAYS_INLINE void
-multiplyPanels(const WgmmaForm &form, const PendingProduct &product,
+multiplyPanels(const ProductForm &form, const PendingProduct &product,
                const Operands &operands, unsigned first, unsigned depth) {
   using Vector = typename Layout::Vector;
   uint32_t *const *registers = product.sums + first * Layout::registersOfPanel;
@@ -363,7 +363,7 @@ multiplyPanels(const WgmmaForm &form, const PendingProduct &product,
 }
 
 template <typename Layout>
-TSP_ALWAYS_INLINE void multiply(const WgmmaForm &form,
+TSP_ALWAYS_INLINE void multiply(const ProductForm &form,
                                 const PendingProduct &product,
                                 const Operands &operands, unsigned depth) {
   unsigned panel = 0, panels = form.columns / panelColumns;
@@ -373,7 +373,7 @@ TSP_ALWAYS_INLINE void multiply(const WgmmaForm &form,
     multiplyPanels<Layout, 1>(form, product, operands, panel, depth);
 }
 
-TSP_CLONES static void multiplyOperands(const WgmmaForm &form,
+TSP_CLONES static void multiplyOperands(const ProductForm &form,
                                         const PendingProduct &product,
                                         const Operands &operands) {
   unsigned depth = wgmmaDepth / bytesOf(form.b);
@@ -387,7 +387,7 @@ TSP_CLONES static void multiplyOperands(const WgmmaForm &form,
   }
 }
 
-void computeProduct(const WgmmaForm &form, const PendingProduct &product,
+void computeProduct(const ProductForm &form, const PendingProduct &product,
                     const uint8_t *shared, uint32_t warp) {
   Operands operands;
   if (form.isAInRegisters) {

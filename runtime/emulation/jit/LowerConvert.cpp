@@ -114,8 +114,11 @@ void Lowering::convertPacked(Type to, Type from) {
 
 void Lowering::convert(const Instruction &instruction) {
   Type to = instruction.type(0), from = instruction.type(1);
-  if (!to || !from || instruction.has("satfinite") ||
-      instruction.opcode != "cvt" || instruction.has("pack"))
+  if (!to || !from || instruction.has("pack"))
+    unsupported();
+  if (to.isFloat8() || from.isFloat8())
+    return convertFloat8(to, from);
+  if (instruction.has("satfinite"))
     unsupported();
   if (to.packed)
     return convertPacked(to, from);

@@ -12,55 +12,89 @@ using namespace llvm;
 namespace tsp::emulation {
 
 namespace {
-/// A form of mma.sync: how many registers of 32 bits its fragments take.
-struct MmaForm {
-  const char *shape;
-  const char *types; ///< d.a.b.c
-  const char *helper;
-  unsigned a, b, c;
+/// The types of D, A and B that a product may have.
+struct ProductTypes {
+  const char *d, *a, *b;
+  SumFormat sum;
+  ElementFormat formatOfA, formatOfB;
 };
 } // namespace
 
-static const MmaForm mmaForms[] = {
-    {"m16n8k16", "f32.bf16.bf16.f32", "mmaM16N8K16BF16", 4, 2, 4},
-    {"m16n8k8", "f32.bf16.bf16.f32", "mmaM16N8K8BF16", 2, 1, 4},
-    {"m16n8k16", "f32.f16.f16.f32", "mmaM16N8K16F16", 4, 2, 4},
-    {"m16n8k8", "f32.f16.f16.f32", "mmaM16N8K8F16", 2, 1, 4},
-    {"m16n8k16", "f16.f16.f16.f16", "mmaM16N8K16F16F16", 4, 2, 2},
-    {"m16n8k8", "f16.f16.f16.f16", "mmaM16N8K8F16F16", 2, 1, 2},
-    {"m16n8k8", "f32.tf32.tf32.f32", "mmaM16N8K8TF32", 4, 2, 4},
-    {"m16n8k4", "f32.tf32.tf32.f32", "mmaM16N8K4TF32", 2, 1, 4},
-    {"m16n8k32", "s32.s8.s8.s32", "mmaM16N8K32S8", 4, 2, 4},
-    {"m16n8k16", "s32.s8.s8.s32", "mmaM16N8K16S8", 2, 1, 4},
-};
+static const ProductTypes *findTypes(StringRef d, StringRef a, StringRef b) {
+  using E = ElementFormat;
+  static const ProductTypes table[] = {
+      {"f32", "bf16", "bf16", SumFormat::F32, E::BF16, E::BF16},
+      {"f32", "f16", "f16", SumFormat::F32, E::F16, E::F16},
+      {"f16", "f16", "f16", SumFormat::F16, E::F16, E::F16},
+      {"f32", "tf32", "tf32", SumFormat::F32, E::TF32, E::TF32},
+      {"f32", "e4m3", "e4m3", SumFormat::F32, E::E4M3, E::E4M3},
+      {"f32", "e4m3", "e5m2", SumFormat::F32, E::E4M3, E::E5M2},
+      {"f32", "e5m2", "e4m3", SumFormat::F32, E::E5M2, E::E4M3},
+      {"f32", "e5m2", "e5m2", SumFormat::F32, E::E5M2, E::E5M2},
+      {"f16", "e4m3", "e4m3", SumFormat::F16, E::E4M3, E::E4M3},
+      {"f16", "e4m3", "e5m2", SumFormat::F16, E::E4M3, E::E5M2},
+      {"f16", "e5m2", "e4m3", SumFormat::F16, E::E5M2, E::E4M3},
+      {"f16", "e5m2", "e5m2", SumFormat::F16, E::E5M2, E::E5M2},
+      {"s32", "s8", "s8", SumFormat::S32, E::S8, E::S8},
+      {"s32", "s8", "u8", SumFormat::S32, E::S8, E::U8},
+      {"s32", "u8", "s8", SumFormat::S32, E::U8, E::S8},
+      {"s32", "u8", "u8", SumFormat::S32, E::U8, E::U8},
+  };
+  for (const ProductTypes &types : table)
+    if (d == types.d && a == types.a && b == types.b)
+      return &types;
+  return nullptr;
+}
+
+/// Of an instruction whose last `count` modifiers are the types of D, A, B and,
+/// of mma.sync, C.
+ProductForm Lowering::productTypes(const Instruction &instruction,
+                                   unsigned count) const {
+  ArrayRef<std::string> types(instruction.modifiers);
+  types = types.take_back(count);
+  const ProductTypes *found =
+      types.size() == count ? findTypes(types[0], types[1], types[2]) : nullptr;
+  if (!found || types.back() != types[count == 4 ? 0 : 2])
+    unsupported();
+  ProductForm form;
+  form.a = found->formatOfA;
+  form.b = found->formatOfB;
+  form.sum = found->sum;
+  form.saturates = instruction.has("satfinite");
+  if (form.saturates && form.sum != SumFormat::S32)
+    unsupported();
+  return form;
+}
+
+/// Of the shape m16n8kK; 0 when K is not 16 or 32 bytes.
+static unsigned registersOfB(StringRef shape, ElementFormat format) {
+  unsigned depth;
+  if (!shape.consume_front("m16n8k") || shape.getAsInteger(10, depth))
+    return 0;
+  unsigned bytes = depth * bytesOf(format);
+  return bytes == 16 || bytes == 32 ? bytes / 16 : 0;
+}
 
 void Lowering::multiplyMatrix(const Instruction &instruction) {
-  std::string types;
-  for (unsigned i = 0; Type type = instruction.type(i); ++i) {
-    for (const std::string &modifier : instruction.modifiers)
-      if (ptx::parseType(modifier) == type) {
-        types += (types.empty() ? "" : ".") + modifier;
-        break;
-      }
-  }
-  const MmaForm *form = nullptr;
-  for (const MmaForm &candidate : mmaForms)
-    if (instruction.has(candidate.shape) && types == candidate.types)
-      form = &candidate;
-  if (!form || !instruction.has("row") || !instruction.has("col") ||
-      instruction.has("sp") || instruction.has("satfinite"))
+  // mma.sync.aligned.shape.row.col{.satfinite}.d.a.b.c
+  Site where = site();
+  ProductForm &form = where.product = productTypes(instruction, 4);
+  form.registersOfB = uint8_t(registersOfB(instruction.modifiers[2], form.a));
+  if (!form.registersOfB || !instruction.has("row") ||
+      !instruction.has("col") ||
+      instruction.modifiers.size() != (form.saturates ? 10u : 9u))
     unsupported();
   wide = true;
-  checkFragment(0, form->c);
-  checkFragment(1, form->a);
-  checkFragment(2, form->b);
-  checkFragment(3, form->c);
+  checkFragment(0, form.registersOfSums(8));
+  checkFragment(1, 2 * form.registersOfB);
+  checkFragment(2, form.registersOfB);
+  checkFragment(3, form.registersOfSums(8));
   // The pointers never change: they are stored once, where the function begins.
   SmallVector<Value *> pointers;
   for (const Operand &list : instruction.operands)
     for (const Operand &element : list.elements)
       pointers.push_back(fragmentPointer(element, unsigned(pointers.size())));
-  callAt(form->helper, site(), builder.getVoidTy(), {pointerTable(pointers)});
+  callAt("mma", where, builder.getVoidTy(), {pointerTable(pointers)});
 }
 
 void Lowering::checkFragment(unsigned index, unsigned registers) const {

@@ -15,41 +15,6 @@ using namespace llvm;
 
 namespace tsp::emulation {
 
-namespace {
-/// What the types of a wgmma.mma_async may be.
-struct WgmmaTypes {
-  const char *d, *a, *b;
-  SumFormat sum;
-  ElementFormat formatOfA, formatOfB;
-};
-} // namespace
-
-static const WgmmaTypes *findTypes(StringRef d, StringRef a, StringRef b) {
-  using E = ElementFormat;
-  static const WgmmaTypes table[] = {
-      {"f32", "bf16", "bf16", SumFormat::F32, E::BF16, E::BF16},
-      {"f32", "f16", "f16", SumFormat::F32, E::F16, E::F16},
-      {"f16", "f16", "f16", SumFormat::F16, E::F16, E::F16},
-      {"f32", "tf32", "tf32", SumFormat::F32, E::TF32, E::TF32},
-      {"f32", "e4m3", "e4m3", SumFormat::F32, E::E4M3, E::E4M3},
-      {"f32", "e4m3", "e5m2", SumFormat::F32, E::E4M3, E::E5M2},
-      {"f32", "e5m2", "e4m3", SumFormat::F32, E::E5M2, E::E4M3},
-      {"f32", "e5m2", "e5m2", SumFormat::F32, E::E5M2, E::E5M2},
-      {"f16", "e4m3", "e4m3", SumFormat::F16, E::E4M3, E::E4M3},
-      {"f16", "e4m3", "e5m2", SumFormat::F16, E::E4M3, E::E5M2},
-      {"f16", "e5m2", "e4m3", SumFormat::F16, E::E5M2, E::E4M3},
-      {"f16", "e5m2", "e5m2", SumFormat::F16, E::E5M2, E::E5M2},
-      {"s32", "s8", "s8", SumFormat::S32, E::S8, E::S8},
-      {"s32", "s8", "u8", SumFormat::S32, E::S8, E::U8},
-      {"s32", "u8", "s8", SumFormat::S32, E::U8, E::S8},
-      {"s32", "u8", "u8", SumFormat::S32, E::U8, E::U8},
-  };
-  for (const WgmmaTypes &types : table)
-    if (d == types.d && a == types.a && b == types.b)
-      return &types;
-  return nullptr;
-}
-
 /// N of m64nNkK when K is what the type has in 32 bytes; else 0.
 static unsigned columnsOf(StringRef shape, ElementFormat format) {
   unsigned columns, depth;
@@ -86,22 +51,10 @@ void Lowering::warpgroupMatrix(const Instruction &instruction) {
 /// The types and constants of an instruction:
 /// wgmma.mma_async.sync.aligned.shape{.satfinite}.d.a.b
 /// d, a, b, scale-d{, scale-a, scale-b{, trans-a}{, trans-b}}
-WgmmaForm Lowering::wgmmaForm(const Instruction &instruction) const {
-  const std::vector<std::string> &modifiers = instruction.modifiers;
-  WgmmaForm form;
-  form.saturates = instruction.has("satfinite");
+ProductForm Lowering::wgmmaForm(const Instruction &instruction) const {
+  ProductForm form = productTypes(instruction, 3);
   // mma_async.sync.aligned.shape come first.
-  unsigned first = form.saturates ? 5 : 4;
-  if (modifiers.size() != first + 3)
-    unsupported();
-  const WgmmaTypes *types =
-      findTypes(modifiers[first], modifiers[first + 1], modifiers[first + 2]);
-  if (!types || (form.saturates && types->sum != SumFormat::S32))
-    unsupported();
-  form.a = types->formatOfA;
-  form.b = types->formatOfB;
-  form.sum = types->sum;
-  form.columns = uint16_t(columnsOf(modifiers[3], form.a));
+  form.columns = uint16_t(columnsOf(instruction.modifiers[3], form.a));
   if (!form.columns)
     unsupported();
   form.isAInRegisters = operand(1).form == Operand::Form::List;
@@ -136,7 +89,7 @@ void Lowering::warpgroupMultiply(const Instruction &instruction) {
   Site where = site();
   where.product = wgmmaForm(instruction);
   wide = true;
-  checkFragment(0, where.product.registers());
+  checkFragment(0, where.product.registersOfSums(where.product.columns));
   if (where.product.isAInRegisters)
     checkFragment(1, wgmmaFragment);
   unsigned slot = 0;

@@ -178,6 +178,11 @@ private:
   Value *roundToInteger(Value *value);
   Value *floatToInt(Value *value, Type to);
 
+  // LowerFloat8.cpp
+  void convertFloat8(Type to, Type from);
+  Value *narrowToFloat8(Value *value, Type to);
+  Value *widenFloat8(Value *byte, Type from);
+
   // LowerMemory.cpp
   void load(const Instruction &);
   void store(const Instruction &);
@@ -217,6 +222,7 @@ private:
   void storeMatrix(const Instruction &);
   void moveMatrix(const Instruction &);
   void multiplyMatrix(const Instruction &);
+  ProductForm productTypes(const Instruction &, unsigned count) const;
   void checkFragment(unsigned index, unsigned registers) const;
   Value *fragmentPointer(const Operand &element, unsigned slot);
   Value *pointerTable(llvm::ArrayRef<Value *> pointers);
@@ -225,7 +231,7 @@ private:
   // LowerWgmma.cpp
   void warpgroupMatrix(const Instruction &);
   void warpgroupMultiply(const Instruction &);
-  WgmmaForm wgmmaForm(const Instruction &) const;
+  ProductForm wgmmaForm(const Instruction &) const;
 
   KernelState &kernel;
   const ptx::Function &function;

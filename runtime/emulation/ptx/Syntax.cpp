@@ -28,6 +28,10 @@ Type parseType(const std::string &name) {
     table["u16x2"] = {Kind::Unsigned, 32, true};
     table["s16x2"] = {Kind::Signed, 32, true};
     table["tf32"] = {Kind::TF32, 32, false};
+    table["e4m3"] = {Kind::E4M3, 8, false};
+    table["e4m3x2"] = {Kind::E4M3, 16, true};
+    table["e5m2"] = {Kind::E5M2, 8, false};
+    table["e5m2x2"] = {Kind::E5M2, 16, true};
     table["pred"] = {Kind::Pred, 1, false};
     return table;
   }();

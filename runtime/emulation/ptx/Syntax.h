@@ -25,6 +25,8 @@ enum class Kind : uint8_t {
   Float,
   BFloat,
   TF32,
+  E4M3,
+  E5M2,
   Pred
 };
 
@@ -36,8 +38,10 @@ struct Type {
 
   explicit operator bool() const { return kind != Kind::None; }
   bool isFloat() const {
-    return kind == Kind::Float || kind == Kind::BFloat || kind == Kind::TF32;
+    return kind == Kind::Float || kind == Kind::BFloat || kind == Kind::TF32 ||
+           isFloat8();
   }
+  bool isFloat8() const { return kind == Kind::E4M3 || kind == Kind::E5M2; }
   bool isSigned() const { return kind == Kind::Signed; }
   /// The type of one element of a packed type.
   Type element() const {

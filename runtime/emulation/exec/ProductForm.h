@@ -1,12 +1,12 @@
-//===- WgmmaForm.h - what a wgmma.mma_async computes ------------*- C++ -*-===//
+//===- ProductForm.h - what a matrix instruction computes -------*- C++ -*-===//
 //
 // Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TSP_EMULATION_EXEC_WGMMAFORM_H
-#define TSP_EMULATION_EXEC_WGMMAFORM_H
+#ifndef TSP_EMULATION_EXEC_PRODUCTFORM_H
+#define TSP_EMULATION_EXEC_PRODUCTFORM_H
 
 #include <cstdint>
 
@@ -21,24 +21,28 @@ constexpr unsigned bytesOf(ElementFormat format) {
 
 enum class SumFormat : uint8_t { F32, F16, S32 };
 
-/// What the spelling and the constants of an instruction say: D = +-A * B {+ D}
-/// of 64 rows, 32 bytes along k. Each of the four warps of a warpgroup has 16
-/// rows of A and D.
-struct WgmmaForm {
+/// What the spelling and the constants of an mma.sync or wgmma.mma_async say:
+/// D = +-A * B {+ C}.
+struct ProductForm {
   ElementFormat a = ElementFormat::BF16;
   ElementFormat b = ElementFormat::BF16;
   SumFormat sum = SumFormat::F32;
-  /// 8 to 256.
+  /// Of 32-bit integers.
+  bool saturates = false;
+
+  /// Of mma.sync m16n8: 16 bytes along k are a register of B and two of A.
+  uint8_t registersOfB = 0;
+
+  /// Of wgmma.mma_async, which has 64 rows and 32 bytes along k: 8 to 256.
   uint16_t columns = 0;
   bool isAInRegisters = false;
   /// The elements of one k lie one after the other (16-bit types only).
   bool isTransposedA = false;
   bool isTransposedB = false;
   bool isNegated = false;
-  bool saturates = false;
 
-  /// Registers of D: of f16, two columns each.
-  unsigned registers() const {
+  /// Registers of D of `columns`: of f16, two columns each.
+  unsigned registersOfSums(unsigned columns) const {
     return columns / (sum == SumFormat::F16 ? 4u : 2u);
   }
 };
@@ -53,4 +57,4 @@ constexpr unsigned wgmmaDepth = 32;
 
 } // namespace tsp::emulation
 
-#endif // TSP_EMULATION_EXEC_WGMMAFORM_H
+#endif // TSP_EMULATION_EXEC_PRODUCTFORM_H
