@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """wgmma.mma_async on the emulation: every type, layout and form of operands, against the manual's layouts."""
 import pickle
+import re
 
 import ml_dtypes
 import numpy as np
@@ -77,48 +78,59 @@ def data(number):
             values((64, case.n), wgmma_reference.SUMS[case.d_type]))
 
 
-# Launches of kernels in PTX: numbers are passed as they are, arrays as buffers, whose contents afterwards are the result.
+# Launches of kernels in PTX: numbers are passed as they are, arrays as buffers, whose contents afterwards are the result; or the
+# error, and what was printed.
 SCRIPT = """
-import ctypes, pickle
+import ctypes, pickle, sys
 import numpy as np
 import cuda_driver
 launches, path = pickle.load(open({path!r}, "rb"))
-device, modules, results = cuda_driver.Device(), {{}}, []
+modules, results = {{}}, []
 for ptx, name, grid, block, arguments, shared in launches:
-    if ptx not in modules:
-        modules[ptx] = device.module(ptx)
-    values = [device.upload(a) if isinstance(a, np.ndarray) else ctypes.c_uint64(a) for a in arguments]
-    modules[ptx].launch(name, grid, block, values, shared)
-    device.synchronize()
-    results.append([v.download() for v in values if isinstance(v, cuda_driver.Buffer)])
+    device = cuda_driver.Device()
+    try:
+        if ptx not in modules:
+            modules[ptx] = device.module(ptx)
+        values = [device.upload(a) if isinstance(a, np.ndarray) else ctypes.c_uint64(a) for a in arguments]
+        modules[ptx].launch(name, grid, block, values, shared)
+        device.synchronize()
+        results.append([v.download() for v in values if isinstance(v, cuda_driver.Buffer)])
+    except cuda_driver.Error as error:
+        results.append(str(error))
+        modules = {{}}
+        cuda_driver.call("cuDevicePrimaryCtxReset_v2", 0)
+    print("==", file=sys.stderr, flush=True)
 pickle.dump(results, open(path, "wb"))
 """
 
 
-def run(launches, folder):
-    """On a device of capability 9.0."""
+def run(launches, folder, **environment):
+    """On a device of capability 9.0: the results, and what each launch printed."""
     with open(folder / "launches", "wb") as file:
         pickle.dump((launches, str(folder / "results")), file)
-    done = cuda_driver.run_script(SCRIPT.format(path=str(folder / "launches")), TSP_EMULATED_CAPABILITY="9.0")
+    done = cuda_driver.run_script(SCRIPT.format(path=str(folder / "launches")), TSP_EMULATED_CAPABILITY="9.0", **environment)
     assert done.returncode == 0, done.stderr
-    return pickle.load(open(folder / "results", "rb"))
+    return pickle.load(open(folder / "results", "rb")), done.stderr.split("==\n")
+
+
+def launch_of(number, ptx, name, threads=128):
+    case, (a, b, d) = CASES[number], data(number)
+    # Noise everywhere else: an element from a wrong place shows.
+    image = np.random.default_rng(1000 + number).integers(0, 256, wgmma_reference.IMAGE, np.uint8)
+    case.b.write(image, b)
+    if case.a:
+        case.a.write(image, a)
+    sums = wgmma_reference.sums_to_registers(d)
+    return (ptx, name, 1, threads, [image, wgmma_reference.fragments_of(a), sums, np.zeros_like(sums),
+                                    case.a.descriptor() if case.a else 0, case.b.descriptor()], wgmma_reference.IMAGE)
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    ptx, launches = wgmma_reference.module(CASES), []
-    for number, case in enumerate(CASES):
-        a, b, d = data(number)
-        # Noise everywhere else: an element from a wrong place shows.
-        image = np.random.default_rng(1000 + number).integers(0, 256, wgmma_reference.IMAGE, np.uint8)
-        case.b.write(image, b)
-        if case.a:
-            case.a.write(image, a)
-        sums = wgmma_reference.sums_to_registers(d)
-        launches.append((ptx, f"case{number}", 1, 128,
-                         [image, wgmma_reference.fragments_of(a), sums, np.zeros_like(sums),
-                          case.a.descriptor() if case.a else 0, case.b.descriptor()], wgmma_reference.IMAGE))
-    return run(launches, tmp_path_factory.mktemp("wgmma"))
+    ptx = wgmma_reference.module(CASES)
+    results, printed = run([launch_of(i, ptx, f"case{i}") for i in range(len(CASES))], tmp_path_factory.mktemp("wgmma"))
+    assert not any(isinstance(result, str) for result in results), printed
+    return results
 
 
 @pytest.mark.parametrize("number", range(len(CASES)), ids=[c.name for c in CASES])
@@ -148,5 +160,70 @@ def test_gemm_by_nvcc(tmp_path):
             products.append(a.astype(np.float64) @ b.astype(np.float64).T)
             launches.append((ptx, name, (2, 2), 256, [a, np.ascontiguousarray(b.T) if name == "wgmma_kn" else b,
                                                       np.full((256, 256), np.nan, np.float32), 256, 256, depth], GEMM_SHARED))
-    for launch, product, result in zip(launches, products, run(launches, tmp_path)):
-        np.testing.assert_allclose(result[2], product, rtol=1e-5, atol=1e-4, err_msg=launch[1])
+    for check in (0, 1):
+        results, printed = run(launches, tmp_path, TSP_EMULATION_CHECK=check)
+        for launch, product, result in zip(launches, products, results):
+            assert not isinstance(result, str), printed
+            np.testing.assert_allclose(result[2], product, rtol=1e-5, atol=1e-4, err_msg=launch[1])
+
+
+# A fault: changes of the text of a kernel, and what the report says.
+WAIT, COMMIT, FENCE = "wgmma.wait_group.sync.aligned 0;", "wgmma.commit_group.sync.aligned;", "wgmma.fence.sync.aligned;"
+PRODUCT = "wgmma.mma_async"
+FAULTS = {
+    "wait removed": ([(WAIT, "")], "a register of the sums is read before wgmma.wait_group"),
+    "wait for a group too few": ([(WAIT, WAIT.replace("0;", "1;"))], "a register of the sums is read before wgmma.wait_group"),
+    "commit removed": ([(COMMIT, "")], "a register of the sums is read before wgmma.wait_group"),
+    "sums written before the wait": ([(WAIT, "mov.b32 %d3, 0;" + WAIT)], "a register of the sums is written before"),
+    "A written before the wait": ([(WAIT, "mov.b32 %a3, 0;" + WAIT)], "a register of A is written before wgmma.wait_group"),
+    "no fence": ([(FENCE, "")], "no wgmma.fence before the first product"),
+    "sums written after the fence": ([(FENCE, FENCE + "add.u32 %d5, %d5, 1;")], "no wgmma.fence after the access to a register of the sums"),
+    "A written after the fence": ([(FENCE, FENCE + "add.u32 %a1, %a1, 1;")], "no wgmma.fence after the write to a register of A"),
+    "sums of another shape": ([(COMMIT, "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%d0, %d1, %d2, %d3}, "
+                                        "{%a0, %a1, %a2, %a3}, %descB, %p, 1, 1, 0;" + COMMIT)], "which has another shape"),
+    "sums as A": ([(COMMIT, "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%q0, %q1, %q2, %q3}, "
+                            "{%a0, %a1, %d2, %a3}, %descB, %p, 1, 1, 0;" + COMMIT)], "a register of A is one of the sums"),
+    "one warp has no product": ([(PRODUCT, "setp.lt.u32 %p, %t, 96; @%p " + PRODUCT)], "of a warpgroup have not run the same products"),
+    "warps with different descriptors": ([(FENCE, "and.b32 %i, %t, 64; cvt.u64.u32 %wide, %i; add.u64 %descB, %descB, %wide;" + FENCE)],
+                                         "of a warpgroup have not run the same products"),
+    "lanes with different descriptors": ([(FENCE, "cvt.u64.u32 %wide, %t; add.u64 %descB, %descB, %wide;" + FENCE)],
+                                         "the descriptor of B is not the same in all threads"),
+    "lanes with different scale-d": ([(FENCE, "and.b32 %i, %t, 1; setp.eq.u32 %accumulates, %i, 0;" + FENCE)], "scale-d is not the same"),
+    "tile beyond shared memory": ([(FENCE, "mov.u64 %descB, 0x4000004000011900;" + FENCE)], "the descriptor of B reaches shared address"),
+    "half a warpgroup": (64, "its threads are not a multiple of 128"),
+}
+
+
+@pytest.fixture(scope="module")
+def faults(tmp_path_factory):
+    number = next(i for i, c in enumerate(CASES) if c.types == "f32.bf16.bf16" and c.a is None and c.n == 16)
+    text, launches = wgmma_reference.module([CASES[number]]), []
+    for changes, _ in FAULTS.values():
+        changed, threads = text, 128
+        for old, new in [] if isinstance(changes, int) else changes:
+            assert old in changed
+            changed = changed.replace(old, new)
+        launches.append(launch_of(number, changed, "case0", changes if isinstance(changes, int) else 128))
+    results, printed = run(launches, tmp_path_factory.mktemp("faults"), TSP_EMULATION_CHECK=1)
+    return dict(zip(FAULTS, zip(results, printed)))
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_fault_is_named(faults, name):
+    result, printed = faults[name]
+    assert isinstance(result, str), "the fault was not noticed"
+    assert re.search(r"PTX line \d+ \(\S+\): .*" + FAULTS[name][1] + r".*: block \(0,0,0\), thread \(\d+,0,0\) of kernel 'case0'", printed), printed
+
+
+def test_products_in_called_functions_are_refused(tmp_path):
+    text = """.version 8.4
+.target sm_90a
+.address_size 64
+.func f() {
+.reg .b32 %d<4>; .reg .b64 %x; .reg .pred %p;
+wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%d0, %d1, %d2, %d3}, %x, %x, %p, 1, 1, 0, 0;
+ret; }
+.visible .entry k() { call f; ret; }
+"""
+    [result], [printed, _] = run([(text, "k", 1, 128, [], 0)], tmp_path)
+    assert isinstance(result, str) and "in a function that is called: it must be inlined into the kernel" in printed

@@ -66,8 +66,10 @@ const std::vector<Entry> &all() {
       TSP_HELPER(movmatrix),
       TSP_HELPER(mma),
       TSP_HELPER(wgmma),
+      TSP_HELPER(wgmmaFence),
       TSP_HELPER(wgmmaCommit),
       TSP_HELPER(wgmmaWait),
+      TSP_HELPER(wgmmaTouch),
   };
 #undef TSP_HELPER
   return entries;

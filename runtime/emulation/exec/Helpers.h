@@ -152,9 +152,13 @@ void mma(Context, uint32_t site, uint32_t mask, uint32_t *const *registers);
 void wgmma(Context, uint32_t site, uint32_t mask, uint32_t *const *sums,
            uint32_t *const *fragment, Lanes64 a, Lanes64 b,
            uint32_t accumulates);
+void wgmmaFence(Context, uint32_t site, uint32_t mask);
 void wgmmaCommit(Context, uint32_t site, uint32_t mask);
 /// Ends all but the last `pending` groups.
 void wgmmaWait(Context, uint32_t site, uint32_t mask, uint32_t pending);
+/// Another instruction accesses a register of sums or of A.
+void wgmmaTouch(Context, uint32_t site, uint32_t mask, const uint32_t *place,
+                uint32_t writes);
 
 /// Name and address of every helper.
 struct Entry {

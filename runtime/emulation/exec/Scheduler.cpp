@@ -87,7 +87,7 @@ void Scheduler::runToEnd() {
     if (runReady() || bulkCopies.deliverOne() || wake(polling))
       continue;
     if (allDone())
-      return;
+      return checkEnd();
     if (!wakeInVain())
       return reportDeadlock();
   }
@@ -161,6 +161,12 @@ bool Scheduler::wake(std::vector<Warp *> &warps) {
   bool isAny = !warps.empty();
   warps.clear();
   return isAny;
+}
+
+/// What only shows when all warps have ended.
+void Scheduler::checkEnd() {
+  for (const std::unique_ptr<BlockRunner> &block : blocks)
+    checkWarpgroups(*block);
 }
 
 bool Scheduler::allDone() const {

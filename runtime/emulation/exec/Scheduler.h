@@ -73,6 +73,7 @@ private:
   void resume(Warp &warp);
   bool wake(std::vector<Warp *> &warps);
   bool allDone() const;
+  void checkEnd();
   bool wakeInVain();
   void reportDeadlock();
   LaunchState &state;

@@ -43,6 +43,23 @@ static void visitTiles(const ProductForm &form, uint64_t a, uint64_t b,
             [&](uint32_t offset) { visit('B', offset); });
 }
 
+void checkWarpgroups(BlockRunner &block) {
+  std::vector<Warp> &warps = block.allWarps();
+  for (size_t w = 0; w < warps.size(); ++w) {
+    const Warp &first = warps[w / warpsOfWarpgroup * warpsOfWarpgroup];
+    const Warp &warp = warps[w];
+    if (warp.products.history == first.products.history)
+      continue;
+    // One of them may have run none.
+    const Warp &named = warp.products.history ? warp : first;
+    block.fault(named.context, named.products.lastSite, 0,
+                "warps " + std::to_string(first.context.warp) + " and " +
+                    std::to_string(w) +
+                    " of a warpgroup have not run the same products; of this "
+                    "warp it was the last");
+  }
+}
+
 namespace helpers {
 
 /// The descriptor that all lanes have.
@@ -102,8 +119,27 @@ void wgmma(Context context, uint32_t siteIndex, uint32_t mask,
   product.b = descriptorOfB;
   product.accumulates = accumulates != 0;
   product.sums = sums;
+  product.fragmentPlaces = fragment;
   for (unsigned r = 0; form.isAInRegisters && r < wgmmaFragment; ++r)
     std::memcpy(product.fragment[r], fragment[r], sizeof(product.fragment[r]));
+  if (block.checker())
+    products.registers.begin(*context, product);
+}
+
+void wgmmaTouch(Context context, uint32_t site, uint32_t mask,
+                const uint32_t *place, uint32_t writes) {
+  if (!mask || !context->block->checker())
+    return;
+  context->block->warpOf(context).products.registers.touch(
+      *context, site, unsigned(__builtin_ctz(mask)), place, writes);
+}
+
+void wgmmaFence(Context context, uint32_t site, uint32_t mask) {
+  if (!mask)
+    return;
+  checkWarpgroup(context, site, mask);
+  if (context->block->checker())
+    context->block->warpOf(context).products.registers.fence();
 }
 
 void wgmmaCommit(Context context, uint32_t site, uint32_t mask) {
@@ -123,8 +159,10 @@ void wgmmaWait(Context context, uint32_t siteIndex, uint32_t mask,
   uint32_t end = products.groups - std::min(pending, products.groups);
   while (!products.pending.empty() && products.pending.front().group < end) {
     const PendingProduct &product = products.pending.front();
-    computeProduct(block.site(product.site).product, product,
-                   block.sharedMemory(), context->warp);
+    const ProductForm &form = block.site(product.site).product;
+    if (block.checker())
+      products.registers.end(form, product);
+    computeProduct(form, product, block.sharedMemory(), context->warp);
     products.pending.pop_front();
   }
 }

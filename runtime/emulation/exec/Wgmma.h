@@ -14,6 +14,7 @@
 #ifndef TSP_EMULATION_EXEC_WGMMA_H
 #define TSP_EMULATION_EXEC_WGMMA_H
 
+#include "exec/ProductRegisters.h"
 #include "exec/WarpContext.h"
 
 #include <deque>
@@ -30,7 +31,8 @@ struct PendingProduct {
   bool accumulates;
   /// The registers of D.
   uint32_t *const *sums;
-  /// A, when it comes from registers.
+  /// A, when it comes from registers: where they are, and what they held.
+  uint32_t *const *fragmentPlaces;
   uint32_t fragment[wgmmaFragment][warpSize];
 };
 
@@ -41,7 +43,13 @@ struct Products {
   /// Folds the sites and descriptors so far: alike in the warps of a warpgroup.
   uint64_t history = 0;
   uint32_t lastSite = 0;
+  /// Of checked launches.
+  ProductRegisters registers;
 };
+
+/// A block has ended: faults unless the warps of each warpgroup have run the
+/// same products.
+void checkWarpgroups(BlockRunner &block);
 
 /// Reads the tiles and adds to the registers of D. `warp` is the warp's number
 /// in the block.

@@ -31,6 +31,7 @@ Lowering::Lowering(KernelState &kernel, const ptx::Function &function,
 
 void Lowering::findFragments() {
   isFragment.resize(function.registers.size());
+  isOfProduct.resize(function.registers.size());
   for (const Instruction &instruction : function.body) {
     const std::string &opcode = instruction.opcode;
     // Those of mma are all fragments; of wgmma, lists of registers are.
@@ -41,6 +42,8 @@ void Lowering::findFragments() {
         break;
       ptx::detail::visitRegisters(operand, [&](int reg) {
         isFragment[reg] = !uniformity.isUniform(reg);
+        if (opcode == "wgmma")
+          isOfProduct[reg] = isFragment[reg];
       });
       if (opcode == "ldmatrix")
         break;
@@ -179,6 +182,7 @@ void Lowering::emitDispatch() {
 
 void Lowering::lowerBlock(unsigned number) {
   block = &control.blocks[number];
+  touched.clear();
   builder.SetInsertPoint(blocks[number]);
   if (block->divergent) {
     Value *next = builder.CreateLoad(nextBlock->getAllocatedType(), nextBlock);
@@ -211,6 +215,7 @@ void Lowering::lowerInstruction(const Instruction &instruction) {
   if (handler == handlers().end())
     unsupported();
   guardValue();
+  touchProductRegisters(instruction);
   (this->*handler->second)(instruction);
 }
 

@@ -34,8 +34,10 @@ void Lowering::warpgroupMatrix(const Instruction &instruction) {
   if (instruction.has("mma_async"))
     return warpgroupMultiply(instruction);
   wide = true;
-  if (instruction.has("fence"))
+  if (instruction.has("fence")) {
+    callAt("wgmmaFence", site(), builder.getVoidTy(), {});
     return;
+  }
   if (instruction.has("commit_group")) {
     callAt("wgmmaCommit", site(), builder.getVoidTy(), {});
     return;
@@ -113,6 +115,27 @@ void Lowering::warpgroupMultiply(const Instruction &instruction) {
   Value *a = inRegisters ? b : spill(slot, {read(1, descriptor)});
   callAt("wgmma", where, builder.getVoidTy(),
          {sums, fragment, a, b, maskOf(readPredicate(operand(3)))});
+}
+
+/// Tells the checker of other accesses to registers of products: once for each
+/// in a block of the function between products, fences and waits.
+void Lowering::touchProductRegisters(const Instruction &instruction) {
+  if (instruction.opcode == "wgmma")
+    return touched.clear();
+  uint32_t where = 0;
+  auto touch = [&](int reg, bool writes) {
+    if (!isOfProduct[reg] || !touched.insert({reg, writes}).second)
+      return;
+    if (!where) {
+      where = uint32_t(kernel.sites.size());
+      kernel.sites.push_back(site());
+    }
+    callHelper("wgmmaTouch", builder.getVoidTy(),
+               {target.getArg(0), builder.getInt32(where), mask(),
+                registers[reg], builder.getInt32(writes)});
+  };
+  instruction.forEachUse([&](int reg) { touch(reg, false); });
+  instruction.forEachDef([&](int reg) { touch(reg, true); });
 }
 
 } // namespace tsp::emulation

@@ -232,6 +232,7 @@ private:
   void warpgroupMatrix(const Instruction &);
   void warpgroupMultiply(const Instruction &);
   ProductForm wgmmaForm(const Instruction &) const;
+  void touchProductRegisters(const Instruction &);
 
   KernelState &kernel;
   const ptx::Function &function;
@@ -246,6 +247,8 @@ private:
   /// Registers of matrix fragments: they stay in memory, where helpers read and
   /// write them.
   std::vector<bool> isFragment;
+  /// Those of them that hold sums or A of a wgmma.mma_async.
+  std::vector<bool> isOfProduct;
   std::map<const ptx::Variable *, Value *> laneMemory;
   std::map<std::pair<unsigned, uint64_t>, llvm::AllocaInst *> scratchSlots;
   std::vector<llvm::BasicBlock *> blocks;
@@ -260,6 +263,9 @@ private:
   Value *blockMask = nullptr;
   Value *guard = nullptr;
   bool wide = false;
+  /// Registers of products and whether they were written, in this block since
+  /// the last wgmma instruction.
+  std::set<std::pair<int, bool>> touched;
 };
 
 } // namespace tsp::emulation
