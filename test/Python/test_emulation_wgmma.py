@@ -190,6 +190,12 @@ FAULTS = {
                                          "the descriptor of B is not the same in all threads"),
     "lanes with different scale-d": ([(FENCE, "and.b32 %i, %t, 1; setp.eq.u32 %accumulates, %i, 0;" + FENCE)], "scale-d is not the same"),
     "tile beyond shared memory": ([(FENCE, "mov.u64 %descB, 0x4000004000011900;" + FENCE)], "the descriptor of B reaches shared address"),
+    "tiles written without a proxy fence": ([("fence.proxy.async.shared::cta;", "")],
+                                            "was written by an ordinary store, .* with no fence.proxy.async in between"),
+    "tiles written without a barrier": ([("bar.sync 0;", "")], "race at shared address|nobody has written|no fence.proxy.async"),
+    "tile overwritten before the wait": ([(WAIT, f"mov.u32 %s, tile; st.shared.b32 [%s+{B_AT}], 0;" + WAIT)],
+                                         "was written by an ordinary store, .* with no fence.proxy.async in between"),
+    "tile nobody wrote": ([("setp.lt.u32 %p, %i, 98304", f"setp.lt.u32 %p, %i, {B_AT}")], "which nobody has written"),
     "half a warpgroup": (64, "its threads are not a multiple of 128"),
 }
 

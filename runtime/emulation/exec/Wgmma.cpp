@@ -122,8 +122,10 @@ void wgmma(Context context, uint32_t siteIndex, uint32_t mask,
   product.fragmentPlaces = fragment;
   for (unsigned r = 0; form.isAInRegisters && r < wgmmaFragment; ++r)
     std::memcpy(product.fragment[r], fragment[r], sizeof(product.fragment[r]));
-  if (block.checker())
+  if (Checker *checker = block.checker()) {
     products.registers.begin(*context, product);
+    product.issue = checker->issueAsync(*context, siteIndex, 0);
+  }
 }
 
 void wgmmaTouch(Context context, uint32_t site, uint32_t mask,
@@ -149,20 +151,29 @@ void wgmmaCommit(Context context, uint32_t site, uint32_t mask) {
   ++context->block->warpOf(context).products.groups;
 }
 
+static void complete(Context context, Products &products,
+                     const PendingProduct &product) {
+  BlockRunner &block = *context->block;
+  const ProductForm &form = block.site(product.site).product;
+  if (Checker *checker = block.checker()) {
+    products.registers.end(form, product);
+    visitTiles(form, product.a, product.b, context->warp,
+               [&](char, uint32_t offset) {
+                 checker->readAsync(product.issue, offset, 16);
+               });
+  }
+  computeProduct(form, product, block.sharedMemory(), context->warp);
+}
+
 void wgmmaWait(Context context, uint32_t siteIndex, uint32_t mask,
                uint32_t pending) {
   if (!mask)
     return;
   checkWarpgroup(context, siteIndex, mask);
-  BlockRunner &block = *context->block;
-  Products &products = block.warpOf(context).products;
+  Products &products = context->block->warpOf(context).products;
   uint32_t end = products.groups - std::min(pending, products.groups);
   while (!products.pending.empty() && products.pending.front().group < end) {
-    const PendingProduct &product = products.pending.front();
-    const ProductForm &form = block.site(product.site).product;
-    if (block.checker())
-      products.registers.end(form, product);
-    computeProduct(form, product, block.sharedMemory(), context->warp);
+    complete(context, products, products.pending.front());
     products.pending.pop_front();
   }
 }

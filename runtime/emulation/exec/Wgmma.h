@@ -14,6 +14,7 @@
 #ifndef TSP_EMULATION_EXEC_WGMMA_H
 #define TSP_EMULATION_EXEC_WGMMA_H
 
+#include "exec/AsyncProxy.h"
 #include "exec/ProductRegisters.h"
 #include "exec/WarpContext.h"
 
@@ -29,6 +30,8 @@ struct PendingProduct {
   /// Descriptors; that of A is not used when A is in registers.
   uint64_t a, b;
   bool accumulates;
+  /// For the checker.
+  AsyncIssue issue;
   /// The registers of D.
   uint32_t *const *sums;
   /// A, when it comes from registers: where they are, and what they held.
