@@ -26,6 +26,12 @@ def GpuLowerGemmKernels : Pass<"tsp-gpu-lower-gemm-kernels", "mlir::ModuleOp"> {
     what happens to it, is as in `tsp-lower-gemm-kernels`. Any sizes and strides
     are taken; how fast they are read depends on their alignment.
 
+    For an architecture with products of warpgroups (sm_90a) a kernel gets a
+    variant with them (lib/Kernels/GPU/WarpgroupGemm.h), if both sides can be read
+    through tensor maps: elements of 16 bits, or of 8 bits or tf32 along k; lines
+    that are multiples of 16 bytes apart; five dims at most. `tsp.device_no_variant`
+    says why a kernel has none.
+
     ```
     func.func private @k(%x: tensor<512x576xbf16>, %w: tensor<1536x576xbf16>)
         -> tensor<512x1536xbf16> attributes {tsp.kernel} {

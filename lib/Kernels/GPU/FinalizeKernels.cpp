@@ -181,9 +181,10 @@ public:
     for (func::FuncOp kernel : kernels) {
       auto function = symbols.lookup<LLVM::LLVMFuncOp>(kernel.getName());
       annotateArguments(function, kernel);
-      // Without a number of its own ptxas spills to fit more blocks than one.
-      function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
-                        Builder(&getContext()).getI32IntegerAttr(1));
+      // Without a number ptxas spills to fit more blocks than one.
+      StringRef blocks = NVVM::NVVMDialect::getMinctasmAttrName();
+      if (!function->hasAttr(blocks))
+        function->setAttr(blocks, Builder(&getContext()).getI32IntegerAttr(1));
       ++numKernels;
     }
     finishSharedMemory(device);

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../Emit.h"
-#include "DeviceGemm.h"
+#include "WarpgroupGemm.h"
 #include "tsp/Kernels/GPU/DeviceForm.h"
 #include "tsp/Kernels/GPU/Passes.h"
 #include "tsp/Kernels/Kernels.h"
@@ -65,6 +65,21 @@ static void placeBlock(DeviceGemm &gemm) {
   shift(gemm.b, gemm.spec().b);
 }
 
+/// The generator of a plan's loops.
+using GemmEmitter =
+    llvm::function_ref<void(DeviceGemm &gemm, DeviceKernel &device)>;
+
+static void emitGeneralGemm(DeviceGemm &gemm, DeviceKernel &) {
+  switch (gemm.plan.kind) {
+  case DeviceGemmPlan::tensorCore:
+    return emitTensorCoreGemm(gemm);
+  case DeviceGemmPlan::vectorUnit:
+    return emitVectorUnitGemm(gemm);
+  case DeviceGemmPlan::rows:
+    return emitRowsGemm(gemm);
+  }
+}
+
 namespace {
 class GpuLowerGemmKernels
     : public tsp::impl::GpuLowerGemmKernelsBase<GpuLowerGemmKernels> {
@@ -79,7 +94,12 @@ public:
       std::optional<GemmKernel> kernel = matchGemmKernel(function);
       if (!kernel)
         continue;
-      if (failed(lower(function, *kernel, *target)))
+      for (const TargetDescription *special : warpgroupTargets())
+        if (failed(lowerVariant(function, *kernel, *special)))
+          return signalPassFailure();
+      DeviceGemmPlan plan =
+          planDeviceGemm(*kernel, widestResult(function), *target);
+      if (failed(lower(function, *kernel, plan, emitGeneralGemm)))
         return signalPassFailure();
       ++numKernels;
     }
@@ -107,6 +127,16 @@ private:
     return result;
   }
 
+  /// Architectures for which there are variants.
+  SmallVector<const TargetDescription *> warpgroupTargets() {
+    SmallVector<const TargetDescription *> targets;
+    for (const std::string &name : architectures)
+      if (const TargetDescription *target = findTargetDescription(name);
+          target->hasWgmma)
+        targets.push_back(target);
+    return targets;
+  }
+
   static int64_t widestResult(func::FuncOp function) {
     int64_t bytes = 1;
     for (Type type : function.getResultTypes()) {
@@ -116,10 +146,34 @@ private:
     return bytes;
   }
 
+  /// The variant for an architecture with warpgroups, if they can do it.
+  static LogicalResult lowerVariant(func::FuncOp function,
+                                    const GemmKernel &kernel,
+                                    const TargetDescription &target) {
+    std::string reason;
+    std::optional<WarpgroupGemmPlan> plan =
+        planWarpgroupGemm(kernel, widestResult(function), target, reason);
+    if (!plan) {
+      if (!reason.empty())
+        function->setAttr(kDeviceNoVariantAttr,
+                          StringAttr::get(function.getContext(), reason));
+      return success();
+    }
+    func::FuncOp variant = startVariant(function, target);
+    std::optional<GemmKernel> same = matchGemmKernel(variant);
+    return lower(variant, *same, *plan,
+                 [&](DeviceGemm &gemm, DeviceKernel &device) {
+                   Value a = addTensorMap(device, plan->sideA.map);
+                   Value b = addTensorMap(device, plan->sideB.map);
+                   emitWarpgroupGemm(gemm, *plan, a, b);
+                   device.function->setAttr(
+                       NVVM::NVVMDialect::getMinctasmAttrName(),
+                       gemm.e.b.getI32IntegerAttr(plan->blocksPerProcessor));
+                 });
+  }
+
   static LogicalResult lower(func::FuncOp function, const GemmKernel &kernel,
-                             const TargetDescription &target) {
-    DeviceGemmPlan plan =
-        planDeviceGemm(kernel, widestResult(function), target);
+                             const DeviceGemmPlan &plan, GemmEmitter emit) {
     Region tensorBody;
     DeviceKernel device = startDeviceForm(function, tensorBody);
     Block *block = &device.function.getBody().front();
@@ -135,17 +189,7 @@ private:
     gemm.b = pointer(kernel.b, kernel.product.offsetB);
     gemm.shared = e.sharedMemory();
     placeBlock(gemm);
-    switch (plan.kind) {
-    case DeviceGemmPlan::tensorCore:
-      emitTensorCoreGemm(gemm);
-      break;
-    case DeviceGemmPlan::vectorUnit:
-      emitVectorUnitGemm(gemm);
-      break;
-    case DeviceGemmPlan::rows:
-      emitRowsGemm(gemm);
-      break;
-    }
+    emit(gemm, device);
     tensorBody.dropAllReferences();
     DeviceLaunch launch;
     launch.grid = {plan.grid, 1, 1};

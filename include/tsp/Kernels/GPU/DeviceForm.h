@@ -71,6 +71,9 @@ inline constexpr llvm::StringLiteral kDeviceClusterAttr = "tsp.device_cluster";
 inline constexpr llvm::StringLiteral kDeviceVariantAttr = "tsp.device_variant";
 inline constexpr llvm::StringLiteral kDeviceArchitectureAttr =
     "tsp.device_architecture";
+/// Of a kernel that could have had a variant: why it has none (a string).
+inline constexpr llvm::StringLiteral kDeviceNoVariantAttr =
+    "tsp.device_no_variant";
 
 /// Static shared memory of a kernel, at most.
 inline constexpr int64_t kMaxStaticShared = 48 * 1024;
