@@ -57,6 +57,12 @@ CommandLine tsp::parseCommandLine(int argc, char **argv, StringRef overview, boo
       cl::desc("Kind of machine: host (default), or cuda: and the GPUs' architectures"),
       cl::value_desc("cuda:sm_80,sm_90"), cl::location(options.target), cl::init("host"),
       cl::cat(category));
+  cl::opt<std::string, true> embedPtx(
+      "embed-ptx",
+      cl::desc("PTX in binaries: plain (default), of the oldest architecture that is no 'a' "
+               "variant, or all, of 'a' variants too, which --emulate needs to run them"),
+      cl::value_desc("plain|all"), cl::location(options.embedPtx), cl::init("plain"),
+      cl::cat(category));
   cl::opt<std::string, true> cpu(
       "target-cpu", cl::desc("native (default), generic, or a CPU that LLVM knows"),
       cl::value_desc("CPU"), cl::location(options.targetCpu), cl::init("native"),

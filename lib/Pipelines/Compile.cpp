@@ -156,6 +156,8 @@ std::string tsp::checkOptions(const CompileOptions &options) {
       llvm::all_of(targets, [](const TargetDescription *target) { return target->isSpecific; }))
     return "--target: expected one architecture at least that is no 'a' variant (sm_90 beside "
            "sm_90a): its PTX is what other GPUs run";
+  if (options.embedPtx != "plain" && options.embedPtx != "all")
+    return "--embed-ptx: expected plain or all, found '" + options.embedPtx + "'";
   if (!isKnownCpu(options.targetCpu))
     return "--target-cpu: expected native, generic or a CPU that LLVM knows, found '" +
            options.targetCpu + "'";
@@ -270,7 +272,8 @@ LogicalResult tsp::compile(ModuleOp module, const CompileOptions &options) {
     if (targets.empty() || device)
       return success();
     clock.phaseBegins("device");
-    FailureOr<DeviceCode> code = compileDeviceCode(getDeviceModule(module), targets);
+    FailureOr<DeviceCode> code =
+        compileDeviceCode(getDeviceModule(module), targets, options.embedPtx == "all");
     if (failed(code))
       return failure();
     device = std::move(*code);

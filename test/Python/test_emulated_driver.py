@@ -272,11 +272,12 @@ def images(tmp_path_factory):
     path = tmp_path_factory.mktemp("images")
     (path / "k80.ptx").write_text(SCALE)
     (path / "k90.ptx").write_text(SCALE.replace("sm_80", "sm_90").replace("0f40000000", "0f41200000"))
+    (path / "k90a.ptx").write_text(SCALE.replace("sm_80", "sm_90a").replace("0f40000000", "0f41A00000"))
     run_tool("ptxas", "-arch=sm_80", path / "k80.ptx", "-o", path / "k80.cubin")
     cubin = f"--image3=kind=elf,sm=80,file={path}/k80.cubin"
-    ptx = [f"--image3=kind=ptx,sm={sm},file={path}/k{sm}.ptx" for sm in (80, 90)]
+    ptx = [f"--image3=kind=ptx,sm={sm},file={path}/k{sm}.ptx" for sm in ("80", "90", "90a")]
     makes = {"plain": ["--compress=false", cubin, ptx[0]], "zstd": [cubin, ptx[0]], "lz4": ["--compress-mode=speed", ptx[0]],
-             "both": ["--compress=false", ptx[1], ptx[0]], "later": [ptx[1]], "cubin": [cubin]}
+             "both": ["--compress=false", ptx[1], ptx[0]], "later": [ptx[1]], "all": ["--compress=false", ptx[2], ptx[0], ptx[1]], "cubin": [cubin]}
     for name, options in makes.items():
         run_tool("fatbinary", f"--create={path}/{name}.fatbin", "--64", *options)
     return {name: (path / f"{name}.fatbin").read_bytes() for name in makes} | {"elf": (path / "k80.cubin").read_bytes()}
@@ -299,16 +300,30 @@ def test_images_that_cannot_run(device, images, name, reason, capfd):
 
 
 @emulated
-def test_newest_ptx_is_taken(images, tmp_path):
-    (tmp_path / "both.fatbin").write_bytes(images["both"])
+@pytest.mark.parametrize("name, want", [("both", [7, 15, 15]), ("all", [7, 25, 15])])
+def test_newest_ptx_is_taken(images, tmp_path, name, want):
+    """And of sm_90 and sm_90a, on a device of 9.0, that of sm_90a, which runs nowhere else. Each device takes its own, from a
+    module and from a library."""
+    (tmp_path / "image.fatbin").write_bytes(images[name])
     script = f"""
         import ctypes, numpy as np, cuda_driver
-        device = cuda_driver.Device()
-        buffer = device.upload(np.ones(4, np.float32))
-        image = open({str(tmp_path / "both.fatbin")!r}, "rb").read()
-        device.module(image).launch("scale", 1, 4, [buffer, ctypes.c_float(5), ctypes.c_uint32(4)])
-        print(buffer.download()[0])"""
-    assert [float(run_script(script, TSP_EMULATED_CAPABILITY=c).stdout) for c in ("8.0", "9.0", "12.0")] == [7, 15, 15]
+        image = open({str(tmp_path / "image.fatbin")!r}, "rb").read()
+        devices = [cuda_driver.Device(i) for i in range(3)]
+        library, kernel = ctypes.c_void_p(), ctypes.c_void_p()
+        cuda_driver.call("cuLibraryLoadData", ctypes.byref(library), image, None, None, 0, None, None, 0)
+        for device in devices:
+            buffer = device.upload(np.ones(4, np.float32))
+            device.module(image).launch("scale", 1, 4, [buffer, ctypes.c_float(5), ctypes.c_uint32(4)])
+            print(buffer.download()[0])
+        for device in devices:
+            buffer = device.upload(np.ones(4, np.float32))
+            arguments = [buffer.pointer, ctypes.c_float(5), ctypes.c_uint32(4)]
+            pointers = (ctypes.c_void_p * 3)(*[ctypes.addressof(a) for a in arguments])
+            device.call("cuLibraryGetKernel", ctypes.byref(kernel), library, b"scale")
+            device.call("cuLaunchKernel", kernel, 1, 1, 1, 4, 1, 1, 0, None, pointers, None)
+            print(buffer.download()[0])"""
+    lines = run_script(script, TSP_EMULATED_CAPABILITY="8.0,9.0,12.0").stdout.split()
+    assert [float(line) for line in lines] == want + want
 
 
 @emulated
@@ -414,8 +429,26 @@ def test_machine_is_as_the_environment_says():
     assert run_script(script, **changed).stdout == "2 Emulated GPU 9.0 [9, 0, 132, 232448]\n"
     assert "CUDA_ERROR_NO_DEVICE" in run_script(script, TSP_EMULATED_DEVICES=0).stderr
     assert run_script(script, CUDA_VISIBLE_DEVICES="5,2,9").stdout.startswith("2 ")
-    wrong = run_script(script, TSP_EMULATED_CAPABILITY="eight").stderr
-    assert "TSP_EMULATED_CAPABILITY=eight: expected a compute capability such as 8.0" in wrong
+    for text in ("eight", "8.0,nine", "8.0,", "8"):
+        wrong = run_script(script, TSP_EMULATED_CAPABILITY=text).stderr
+        assert f"TSP_EMULATED_CAPABILITY={text}: expected a compute capability such as 8.0, or a list of them" in wrong
+
+
+@emulated
+def test_devices_may_differ():
+    """One capability a device of the machine; the last one repeats."""
+    script = """
+        import ctypes, cuda_driver
+        value = ctypes.c_int()
+        cuda_driver.driver()
+        for device in range(3):
+            for attribute in (75, 76, 97, 39, 106):
+                cuda_driver.call("cuDeviceGetAttribute", ctypes.byref(value), attribute, device)
+                print(value.value, end=" ")"""
+    ampere, hopper, ada = "8 0 166912 2048 32 ", "9 0 232448 2048 32 ", "8 9 101376 1536 24 "
+    assert run_script(script, TSP_EMULATED_CAPABILITY="8.0,9.0").stdout == ampere + hopper + hopper
+    mixed = dict(TSP_EMULATED_CAPABILITY="8.0,9.0,8.9", CUDA_VISIBLE_DEVICES="2,0,1")
+    assert run_script(script, **mixed).stdout == ada + ampere + hopper
 
 
 @emulated

@@ -11,6 +11,9 @@
 // REPORT: "architecture": "sm_90a"
 // RUN: grep -a -q "\.target sm_80" %t
 // RUN: not grep -a -q "\.target sm_90" %t
+// RUN: tsp-compile %s --from=mlir-kernels --target=cuda:sm_80,sm_90a --embed-ptx=all -o %t.all
+// RUN: grep -a -q "\.target sm_80" %t.all
+// RUN: grep -a -q "\.target sm_90a" %t.all
 // RUN: ldd %t | FileCheck %s --check-prefix=LDD
 // LDD: libc.so
 // LDD-NOT: cuda

@@ -19,6 +19,8 @@
 // ARCH: error: --target: expected architectures out of sm_80, {{.*}}, found 'sm_75'
 // RUN: not tsp-compile %s -o %t --target=cuda:sm_90a 2>&1 | FileCheck %s --check-prefix=SPECIFIC
 // SPECIFIC: error: --target: expected one architecture at least that is no 'a' variant
+// RUN: not tsp-compile %s -o %t --target=cuda:sm_80 --embed-ptx=none 2>&1 | FileCheck %s --check-prefix=EMBED
+// EMBED: error: --embed-ptx: expected plain or all, found 'none'
 // RUN: not tsp-compile %s -o - --emit=ptx 2>&1 | FileCheck %s --check-prefix=PTX
 // PTX: error: --emit=ptx: expected one GPU architecture, as in --target=cuda:sm_80, found --target=host
 // RUN: not tsp-compile %s -o %t --target-cpu=z80 2>&1 | FileCheck %s --check-prefix=CPU

@@ -20,6 +20,9 @@ struct CompileOptions : PipelineOptions {
   /// Kind of machine: "host" (this one), or "cuda:" and architectures of GPUs,
   /// "cuda:sm_80,sm_90".
   std::string target = "host";
+  /// Whose PTX is embedded in binaries beside machine code: "plain", that of the
+  /// oldest architecture that is no "a" variant, or "all", the "a" variants' too.
+  std::string embedPtx = "plain";
   /// "native", "generic" or a CPU that LLVM knows.
   std::string targetCpu = "native";
   /// What to write: "mlir-<phase>", "llvm", "obj", "so" or "exe"; of the kernels of

@@ -155,7 +155,8 @@ FailureOr<std::string> tsp::disassemble(Location loc, StringRef cubin) {
 
 FailureOr<DeviceCode>
 tsp::compileDeviceCode(gpu::GPUModuleOp module,
-                       ArrayRef<const TargetDescription *> targets) {
+                       ArrayRef<const TargetDescription *> targets,
+                       bool withSpecificPtx) {
   Location loc = module.getLoc();
   Workplace files(loc);
   if (!files.isReady())
@@ -183,8 +184,10 @@ tsp::compileDeviceCode(gpu::GPUModuleOp module,
         assemblePtx(loc, *ptx, *target, &code.resources);
     if (failed(cubin) || failed(addImage("elf", *target, *cubin)))
       return failure();
-    if (!target->isSpecific &&
-        (!oldest || target->capability < oldest->capability)) {
+    if (target->isSpecific) {
+      if (withSpecificPtx && failed(addImage("ptx", *target, *ptx)))
+        return failure();
+    } else if (!oldest || target->capability < oldest->capability) {
       oldest = target;
       forOthers = std::move(*ptx);
     }

@@ -65,8 +65,8 @@ CUresult CUDAAPI cuDeviceGetName(char *name, int length, CUdevice device) {
     return error;
   if (!name || length < 1)
     return CUDA_ERROR_INVALID_VALUE;
-  snprintf(name, size_t(length), "Emulated GPU %d.%d",
-           options().capabilityMajor, options().capabilityMinor);
+  std::string text = "Emulated GPU " + options().capabilities[device].str();
+  snprintf(name, size_t(length), "%s", text.c_str());
   return CUDA_SUCCESS;
 }
 
@@ -117,8 +117,8 @@ CUresult CUDAAPI cuDeviceGetAttribute(int *value, CUdevice_attribute attribute,
   if (!value)
     return CUDA_ERROR_INVALID_VALUE;
   const Options &machine = options();
-  int major = machine.capabilityMajor, minor = machine.capabilityMinor;
-  bool small = major == 8 && minor != 0;
+  const Capability &capability = machine.capabilities[device];
+  const DeviceLimits &limits = capability.limits();
   switch (attribute) {
   case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
   case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X:
@@ -140,13 +140,13 @@ CUresult CUDAAPI cuDeviceGetAttribute(int *value, CUdevice_attribute attribute,
     *value = defaultSharedBytes;
     break;
   case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
-    *value = maxSharedBytes();
+    *value = limits.sharedBytes;
     break;
   case CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK:
     *value = reservedSharedBytes;
     break;
   case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR:
-    *value = maxSharedBytes() + reservedSharedBytes;
+    *value = limits.sharedBytes + reservedSharedBytes;
     break;
   case CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY:
     *value = 65536;
@@ -159,10 +159,10 @@ CUresult CUDAAPI cuDeviceGetAttribute(int *value, CUdevice_attribute attribute,
     *value = 65536;
     break;
   case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
-    *value = small ? 1536 : 2048;
+    *value = limits.threadsOfMultiprocessor;
     break;
   case CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR:
-    *value = small ? 16 : 32;
+    *value = limits.blocksOfMultiprocessor;
     break;
   case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
     *value = machine.multiprocessors;
@@ -190,10 +190,10 @@ CUresult CUDAAPI cuDeviceGetAttribute(int *value, CUdevice_attribute attribute,
     *value = 3;
     break;
   case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
-    *value = major;
+    *value = capability.major;
     break;
   case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
-    *value = minor;
+    *value = capability.minor;
     break;
   case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
     *value = busOf(device);

@@ -7,12 +7,9 @@
 
 #include "driver/Image.h"
 
-#include "driver/Options.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <vector>
 #include <zstd.h>
 
 using namespace tsp::emulation;
@@ -53,16 +50,6 @@ enum : uint32_t { wrapperMagic = 0x466243b1, fatbinMagic = 0xba55ed50 };
 enum : uint16_t { ptxKind = 1, cubinKind = 2 };
 enum : uint64_t { lz4Flag = 0x2000, zstdFlag = 0x8000 };
 
-/// `sm_90a` as 90 and 'a'.
-struct Target {
-  int number = 0;
-  char variant = 0;
-
-  std::string str() const {
-    return "sm_" + std::to_string(number) +
-           (variant ? std::string(1, variant) : "");
-  }
-};
 } // namespace
 
 /// Expands an LZ4 block; false if it is damaged.
@@ -124,7 +111,7 @@ static bool textOf(const Entry &entry, const char *payload, std::string &text) {
 }
 
 /// The architecture after `.target`; number 0 if there is none.
-static Target targetOf(const std::string &ptx) {
+Image::Target Image::Target::of(const std::string &ptx) {
   Target target;
   size_t at = ptx.find("\n.target");
   at = at == std::string::npos ? at : ptx.find("sm_", at);
@@ -137,21 +124,20 @@ static Target targetOf(const std::string &ptx) {
   return target;
 }
 
-/// A plain architecture runs on it and all later ones, an "a" variant on
-/// exactly its own, an "f" variant on its family.
-static bool runsHere(Target target) {
-  int device = options().capabilityMajor * 10 + options().capabilityMinor;
-  if (target.variant == 'a')
-    return target.number == device;
-  if (target.variant == 'f' && target.number / 10 != device / 10)
-    return false;
-  return target.number > 0 && target.number <= device;
+std::string Image::Target::str() const {
+  return "sm_" + std::to_string(number) +
+         (variant ? std::string(1, variant) : "");
 }
 
-static CUresult findInFatbin(const char *data, std::string &ptx,
-                             std::string &why) {
-  Target best;
-  std::string found;
+bool Image::Target::runsOn(const Capability &device) const {
+  if (variant == 'a')
+    return number == device.number();
+  if (variant == 'f' && number / 10 != device.major)
+    return false;
+  return number > 0 && number <= device.number();
+}
+
+CUresult Image::readFatbin(const char *data, std::string &why) {
   FatbinHeader header;
   memcpy(&header, data, sizeof(header));
   const char *at = data + header.headerBytes;
@@ -159,46 +145,36 @@ static CUresult findInFatbin(const char *data, std::string &ptx,
   for (Entry entry; at + sizeof(entry) <= end;
        at += entry.headerBytes + entry.payloadBytes) {
     memcpy(&entry, at, sizeof(entry));
-    std::string text;
     if (entry.kind == cubinKind)
-      found += " a cubin of sm_" + std::to_string(entry.architecture) + ",";
+      contents += " a cubin of sm_" + std::to_string(entry.architecture) + ",";
     if (entry.kind != ptxKind)
       continue;
-    if (!textOf(entry, at + entry.headerBytes, text)) {
+    Code &code = codes.emplace_back();
+    if (!textOf(entry, at + entry.headerBytes, code.ptx)) {
       why = "the PTX of sm_" + std::to_string(entry.architecture) +
             " in the fatbin cannot be expanded";
       return CUDA_ERROR_INVALID_IMAGE;
     }
-    Target target = targetOf(text);
-    found += " PTX of " + target.str() + ",";
-    if (runsHere(target) && target.number >= best.number) {
-      best = target;
-      ptx = std::move(text);
-    }
+    code.target = Target::of(code.ptx);
+    contents += " PTX of " + code.target.str() + ",";
   }
-  if (best.number)
-    return CUDA_SUCCESS;
-  if (!found.empty())
-    found.pop_back();
-  why = "no PTX for compute capability " +
-        std::to_string(options().capabilityMajor) + "." +
-        std::to_string(options().capabilityMinor) +
-        " in the fatbin, which has" + (found.empty() ? " nothing" : found);
-  return CUDA_ERROR_NO_BINARY_FOR_GPU;
+  if (contents.empty())
+    contents = " nothing,";
+  contents.pop_back();
+  return CUDA_SUCCESS;
 }
 
-CUresult tsp::emulation::findPtx(const void *image, std::string &ptx,
-                                 std::string &why) {
+CUresult Image::read(const void *image, std::string &why) {
   const char *data = static_cast<const char *>(image);
   uint32_t magic;
   memcpy(&magic, data, sizeof(magic));
   if (magic == wrapperMagic) {
     Wrapper wrapper;
     memcpy(&wrapper, data, sizeof(wrapper));
-    return findPtx(wrapper.fatbin, ptx, why);
+    return read(wrapper.fatbin, why);
   }
   if (magic == fatbinMagic)
-    return findInFatbin(data, ptx, why);
+    return readFatbin(data, why);
   if (memcmp(data,
              "\x7f"
              "ELF",
@@ -206,16 +182,33 @@ CUresult tsp::emulation::findPtx(const void *image, std::string &ptx,
     why = "the image is a cubin without PTX";
     return CUDA_ERROR_NO_BINARY_FOR_GPU;
   }
-  ptx = data;
+  std::string ptx = data;
   if (ptx.find(".version") == std::string::npos) {
     why = "the image is neither PTX nor a fatbin";
     return CUDA_ERROR_INVALID_IMAGE;
   }
-  Target target = targetOf(ptx);
-  if (runsHere(target))
+  codes.push_back({Target::of(ptx), std::move(ptx)});
+  return CUDA_SUCCESS;
+}
+
+CUresult Image::choose(const Capability &device, const std::string *&ptx,
+                       std::string &why) const {
+  const Code *best = nullptr;
+  auto rank = [](const Code &code) {
+    return 2 * code.target.number + (code.target.variant != 0);
+  };
+  for (const Code &code : codes)
+    if (code.target.runsOn(device) && (!best || rank(code) >= rank(*best)))
+      best = &code;
+  if (best) {
+    ptx = &best->ptx;
     return CUDA_SUCCESS;
-  why = "the PTX is for " + target.str() + ", the device has " +
-        std::to_string(options().capabilityMajor) + "." +
-        std::to_string(options().capabilityMinor);
+  }
+  if (contents.empty())
+    why = "the PTX is for " + codes.front().target.str() + ", the device has " +
+          device.str();
+  else
+    why = "no PTX for compute capability " + device.str() +
+          " in the fatbin, which has" + contents;
   return CUDA_ERROR_NO_BINARY_FOR_GPU;
 }

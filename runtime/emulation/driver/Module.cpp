@@ -14,18 +14,8 @@
 
 using namespace tsp::emulation;
 
-int tsp::emulation::maxSharedBytes() {
-  switch (options().capabilityMajor * 10 + options().capabilityMinor) {
-  case 80:
-  case 87:
-    return 163 * 1024;
-  case 86:
-  case 89:
-  case 120:
-  case 121:
-    return 99 * 1024;
-  }
-  return options().capabilityMajor >= 9 ? 227 * 1024 : 64 * 1024;
+static const Capability &capabilityOf(CUfunction function) {
+  return options().capabilities[function->module->context->device];
 }
 
 /// Whether TSP_EMULATION_CHECK asks for the engine's checker.
@@ -34,13 +24,19 @@ static bool wantsChecker() {
   return text && *text && std::string(text) != "0";
 }
 
-CUresult tsp::emulation::loadModule(CUcontext context, const std::string &ptx,
+CUresult tsp::emulation::loadModule(CUcontext context, const Image &image,
                                     CUmodule &result, std::string &log) {
+  const std::string *ptx = nullptr;
+  const Capability &capability = options().capabilities[context->device];
+  if (CUresult error = image.choose(capability, ptx, log)) {
+    report("code cannot be loaded: " + log);
+    return error;
+  }
   ModuleOptions moduleOptions;
   moduleOptions.checker = wantsChecker();
   auto module = std::make_unique<CUmod_st>();
   module->context = context;
-  module->code = Module::load(ptx, moduleOptions, log);
+  module->code = Module::load(*ptx, moduleOptions, log);
   if (!module->code) {
     report("PTX cannot be compiled: " + log);
     return CUDA_ERROR_INVALID_PTX;
@@ -104,7 +100,8 @@ CUresult tsp::emulation::functionOf(CUkernel kernel, CUcontext context,
   CUmodule &module = kernel->library->modules[context];
   if (!module || !handles<CUmod_st>().has(module)) {
     std::string log;
-    if (CUresult error = loadModule(context, kernel->library->ptx, module, log))
+    if (CUresult error =
+            loadModule(context, kernel->library->image, module, log))
       return error;
   }
   return getFunction(module, kernel->name, result);
@@ -133,7 +130,6 @@ CUresult tsp::emulation::getAttribute(CUfunction function,
                                       CUfunction_attribute attribute,
                                       int &value) {
   const Kernel &kernel = *function->kernel;
-  int capability = options().capabilityMajor * 10 + options().capabilityMinor;
   switch (attribute) {
   case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
     value = maxThreads(kernel);
@@ -149,7 +145,7 @@ CUresult tsp::emulation::getAttribute(CUfunction function,
     return CUDA_SUCCESS;
   case CU_FUNC_ATTRIBUTE_PTX_VERSION:
   case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
-    value = capability;
+    value = capabilityOf(function).number();
     return CUDA_SUCCESS;
   case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
   case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA:
@@ -170,8 +166,8 @@ CUresult tsp::emulation::setAttribute(CUfunction function,
                                       int value) {
   switch (attribute) {
   case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-    if (value < 0 ||
-        value + int(function->kernel->staticSharedBytes) > maxSharedBytes())
+    if (value < 0 || value + int(function->kernel->staticSharedBytes) >
+                         capabilityOf(function).limits().sharedBytes)
       return CUDA_ERROR_INVALID_VALUE;
     function->maxDynamicShared = value;
     return CUDA_SUCCESS;

@@ -10,6 +10,7 @@
 
 #include "Engine.h"
 #include "driver/Context.h"
+#include "driver/Image.h"
 
 #include <map>
 
@@ -35,20 +36,20 @@ struct CUkern_st {
 
 /// Code that each context loads when it first needs it.
 struct CUlib_st {
-  std::string ptx;
+  tsp::emulation::Image image;
   std::map<CUcontext, CUmodule> modules;
   std::map<std::string, std::unique_ptr<CUkern_st>> kernels;
 };
 
 namespace tsp::emulation {
 
-/// Shared memory of a block without opting in, and with.
+/// Shared memory of a block without opting in.
 constexpr int defaultSharedBytes = 48 * 1024;
-int maxSharedBytes();
 constexpr int reservedSharedBytes = 1024;
 
-/// Loads PTX into a context; on an error `log` says why.
-CUresult loadModule(CUcontext context, const std::string &ptx, CUmodule &result,
+/// Loads what the context's device takes of an image; on an error `log` says
+/// why.
+CUresult loadModule(CUcontext context, const Image &image, CUmodule &result,
                     std::string &log);
 void unloadModule(CUmodule module);
 CUresult getFunction(CUmodule module, const std::string &name,

@@ -48,12 +48,13 @@ CUresult CUDAAPI cuModuleLoadDataEx(CUmodule *result, const void *image,
     return error;
   if (!result || !image || (count && (!names || !values)))
     return CUDA_ERROR_INVALID_VALUE;
-  std::string ptx, log;
-  CUresult error = findPtx(image, ptx, log);
+  std::string log;
+  Image code;
+  CUresult error = code.read(image, log);
   if (error)
-    report("module cannot be loaded: " + log);
+    report("code cannot be loaded: " + log);
   else
-    error = loadModule(context, ptx, *result, log);
+    error = loadModule(context, code, *result, log);
   answerLog(log, count, names, values);
   return error;
 }
@@ -199,8 +200,8 @@ CUresult CUDAAPI cuLibraryLoadData(CUlibrary *result, const void *code,
     return CUDA_ERROR_INVALID_VALUE;
   auto library = std::make_unique<CUlib_st>();
   std::string why;
-  if (CUresult error = findPtx(code, library->ptx, why)) {
-    report("library cannot be loaded: " + why);
+  if (CUresult error = library->image.read(code, why)) {
+    report("code cannot be loaded: " + why);
     return error;
   }
   *result = handles<CUlib_st>().add(std::move(library));
@@ -272,7 +273,7 @@ static CUresult moduleOf(CUlibrary library, CUmodule &result) {
   CUmodule &module = library->modules[context];
   std::string log;
   if (!module || !handles<CUmod_st>().has(module))
-    if (CUresult error = loadModule(context, library->ptx, module, log))
+    if (CUresult error = loadModule(context, library->image, module, log))
       return error;
   result = module;
   return CUDA_SUCCESS;

@@ -12,27 +12,22 @@
 
 using namespace tsp::emulation;
 
-static int attributeOf(CUdevice_attribute attribute) {
-  int value = 0;
-  cuDeviceGetAttribute(&value, attribute, 0);
-  return value;
+static const DeviceLimits &limitsOf(CUfunction function) {
+  return options().capabilities[function->module->context->device].limits();
 }
 
 /// Blocks of a kernel that fit, by threads and shared memory. Registers are
 /// ptxas's business, which an emulated device knows nothing of.
-static int blocksThatFit(const Kernel &kernel, int blockSize,
+static int blocksThatFit(CUfunction function, int blockSize,
                          size_t dynamicShared) {
+  const DeviceLimits &limits = limitsOf(function);
   int warps = (blockSize + 31) / 32;
-  int byThreads =
-      attributeOf(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR) / 32 /
-      warps;
-  int64_t shared = int64_t(kernel.staticSharedBytes) + int64_t(dynamicShared) +
-                   reservedSharedBytes;
-  int64_t byShared =
-      attributeOf(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) /
-      shared;
-  int most = attributeOf(CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
-  return int(std::min<int64_t>({byThreads, byShared, most}));
+  int byThreads = limits.threadsOfMultiprocessor / 32 / warps;
+  int64_t shared = int64_t(function->kernel->staticSharedBytes) +
+                   int64_t(dynamicShared) + reservedSharedBytes;
+  int64_t byShared = (limits.sharedBytes + reservedSharedBytes) / shared;
+  return int(
+      std::min<int64_t>({byThreads, byShared, limits.blocksOfMultiprocessor}));
 }
 
 CUresult CUDAAPI cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
@@ -48,8 +43,7 @@ CUresult CUDAAPI cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
   getAttribute(function, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, largest);
   bool launches = blockSize <= largest &&
                   dynamicShared <= size_t(function->maxDynamicShared);
-  *blocks =
-      launches ? blocksThatFit(*function->kernel, blockSize, dynamicShared) : 0;
+  *blocks = launches ? blocksThatFit(function, blockSize, dynamicShared) : 0;
   return CUDA_SUCCESS;
 }
 
@@ -105,11 +99,10 @@ CUresult CUDAAPI cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes,
     return error;
   if (!bytes || blocks <= 0 || blockSize <= 0)
     return CUDA_ERROR_INVALID_VALUE;
+  int64_t taken = int64_t(function->kernel->staticSharedBytes);
+  int64_t most = limitsOf(function).sharedBytes;
   int64_t each =
-      attributeOf(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) /
-          blocks -
-      reservedSharedBytes - int64_t(function->kernel->staticSharedBytes);
-  *bytes = size_t(std::clamp<int64_t>(
-      each, 0, maxSharedBytes() - int(function->kernel->staticSharedBytes)));
+      (most + reservedSharedBytes) / blocks - reservedSharedBytes - taken;
+  *bytes = size_t(std::clamp<int64_t>(each, 0, most - taken));
   return CUDA_SUCCESS;
 }

@@ -7,6 +7,7 @@
 
 #include "driver/Options.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <thread>
@@ -48,6 +49,30 @@ static std::vector<int> readVisible(int devices) {
   return visible;
 }
 
+/// A list of capabilities, one a device of the machine; the last one repeats.
+static void readCapabilities(Options &options) {
+  const char *name = "TSP_EMULATED_CAPABILITY";
+  const char *text = getenv(name);
+  std::vector<Capability> list;
+  for (const char *at = text ? text : "8.0"; at;) {
+    Capability &one = list.emplace_back();
+    char *end = nullptr;
+    one.major = int(strtol(at, &end, 10));
+    bool isWhole = *end == '.' && isdigit(end[1]) && (!end[2] || end[2] == ',');
+    if (!isWhole || one.major < 5 || one.major > 20) {
+      options.error += std::string(name) + "=" + text +
+                       ": expected a compute capability such as 8.0, or a "
+                       "list of them, one a device; ";
+      break;
+    }
+    one.minor = end[1] - '0';
+    at = end[2] ? end + 3 : nullptr;
+  }
+  for (int device : options.visible)
+    options.capabilities.push_back(
+        list[std::min(size_t(device), list.size() - 1)]);
+}
+
 static Options readOptions() {
   Options result;
   result.threads = std::max(2u, std::thread::hardware_concurrency());
@@ -59,16 +84,8 @@ static Options readOptions() {
   read("TSP_EMULATION_SEED", result.seed, 0, 4294967295.0, 1, result.error);
   read("TSP_EMULATION_THREADS", result.threads, 1, 1024, 1, result.error);
   read("TSP_EMULATION_VERBOSE", result.verbose, 0, 1, 1, result.error);
-  if (const char *text = getenv("TSP_EMULATED_CAPABILITY")) {
-    char *end = nullptr;
-    result.capabilityMajor = int(strtol(text, &end, 10));
-    bool dotted = *end == '.' && isdigit(end[1]) && !end[2];
-    result.capabilityMinor = dotted ? end[1] - '0' : 0;
-    if (!dotted || result.capabilityMajor < 5 || result.capabilityMajor > 20)
-      result.error += std::string("TSP_EMULATED_CAPABILITY=") + text +
-                      ": expected a compute capability such as 8.0; ";
-  }
   result.visible = readVisible(result.devices);
+  readCapabilities(result);
   result.devices = int(result.visible.size());
   return result;
 }

@@ -8,8 +8,9 @@
 #ifndef TSP_EMULATION_DRIVER_OPTIONS_H
 #define TSP_EMULATION_DRIVER_OPTIONS_H
 
+#include "driver/Capability.h"
+
 #include <cstdint>
-#include <string>
 #include <vector>
 
 namespace tsp::emulation {
@@ -21,8 +22,8 @@ struct Options {
   /// The device of the machine that each of the process's devices is: all, or
   /// those of CUDA_VISIBLE_DEVICES.
   std::vector<int> visible;
-  int capabilityMajor = 8;
-  int capabilityMinor = 0;
+  /// Of each of the process's devices.
+  std::vector<Capability> capabilities;
   int multiprocessors = 108;
   int64_t memoryBytes = int64_t(80) << 30;
   /// Work is taken in the order of its submission under seed 0; any other seed

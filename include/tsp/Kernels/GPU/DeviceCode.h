@@ -51,10 +51,12 @@ mlir::FailureOr<std::string> disassemble(mlir::Location loc,
                                          llvm::StringRef cubin);
 
 /// One fatbin with machine code for each target and the PTX of the oldest that
-/// is no "a" variant, uncompressed, for all others.
+/// is no "a" variant, uncompressed, for all others. `withSpecificPtx`: that of
+/// each "a" variant too, which the emulation needs to run it.
 mlir::FailureOr<DeviceCode>
 compileDeviceCode(mlir::gpu::GPUModuleOp module,
-                  llvm::ArrayRef<const TargetDescription *> targets);
+                  llvm::ArrayRef<const TargetDescription *> targets,
+                  bool withSpecificPtx);
 
 } // namespace tsp
 
