@@ -152,7 +152,8 @@ std::string tsp::checkOptions(const CompileOptions &options) {
   if (isDeviceCode(options.emit) && targets.size() != 1)
     return "--emit=" + options.emit + ": expected one GPU architecture, as in " +
            "--target=cuda:sm_80, found --target=" + options.target;
-  if (!isDeviceCode(options.emit) && !targets.empty() &&
+  bool isBinary = options.emit == "obj" || options.emit == "so" || options.emit == "exe";
+  if (isBinary && !targets.empty() &&
       llvm::all_of(targets, [](const TargetDescription *target) { return target->isSpecific; }))
     return "--target: expected one architecture at least that is no 'a' variant (sm_90 beside "
            "sm_90a): its PTX is what other GPUs run";

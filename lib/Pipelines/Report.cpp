@@ -9,6 +9,7 @@
 #include "tsp/Dialect/TSP/IR/TspDialect.h"
 #include "tsp/Host/BufferPlan.h"
 #include "tsp/Kernels/GPU/DeviceForm.h"
+#include "tsp/Kernels/Kernels.h"
 
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -50,10 +51,11 @@ static json::Object reportEntry(func::FuncOp entry, DictionaryAttr plan) {
 
 /// What one kernel takes of one architecture.
 static json::Object reportKernel(const KernelResources &kernel,
-                                 const DeviceLaunch &launch) {
+                                 func::FuncOp function) {
+  DeviceLaunch launch = getDeviceLaunch(function);
   int64_t threads = launch.block[0] * launch.block[1] * launch.block[2];
   int64_t blocks = getBlocksPerProcessor(kernel, threads, launch.sharedBytes);
-  return json::Object{
+  json::Object row{
       {"name", kernel.kernel},
       {"architecture", kernel.target->name},
       {"grid", json::Array{launch.grid[0], launch.grid[1], launch.grid[2]}},
@@ -66,13 +68,17 @@ static json::Object reportKernel(const KernelResources &kernel,
       {"blocks_per_processor", blocks},
       {"occupancy",
        double(blocks * threads) / kernel.target->threadsPerProcessor}};
+  if (auto variant =
+          function->getAttrOfType<FlatSymbolRefAttr>(kDeviceVariantAttr))
+    row["variant"] = variant.getValue();
+  return row;
 }
 
 static json::Object reportDevice(ModuleOp module, const DeviceCode &device) {
   json::Array kernels;
   for (const KernelResources &kernel : device.resources)
     if (auto function = module.lookupSymbol<func::FuncOp>(kernel.kernel))
-      kernels.push_back(reportKernel(kernel, getDeviceLaunch(function)));
+      kernels.push_back(reportKernel(kernel, function));
   return json::Object{{"fatbin_bytes", int64_t(device.fatbin.size())},
                       {"kernels", std::move(kernels)}};
 }
@@ -86,7 +92,7 @@ void tsp::writeReport(ModuleOp module, StringRef strategy,
     axes.push_back(json::Object{{"name", axis.getValue()}, {"size", size}});
   int64_t kernels = 0;
   for (Operation &op : *module.getBody())
-    kernels += op.hasAttr("tsp.kernel");
+    kernels += op.hasAttr(kKernelAttr) && !op.hasAttr(kDeviceArchitectureAttr);
   for (auto function : module.getOps<func::FuncOp>())
     if (auto plan = function->getAttrOfType<DictionaryAttr>("tsp.plan"))
       entries.push_back(reportEntry(function, plan));

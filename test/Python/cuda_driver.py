@@ -56,12 +56,30 @@ def is_emulated():
 
 
 def driver():
-    """The library, initialized."""
+    """The library, initialized. Unless the environment says otherwise, device 0 of the emulation has capability 8.0, the others 9.0."""
     global _driver
     if _driver is None:
-        _driver = ctypes.CDLL(library_path())
-        call("cuInit", 0)
+        name, before = "TSP_EMULATED_CAPABILITY", os.environ.get("TSP_EMULATED_CAPABILITY")
+        os.environ[name] = before or "8.0,9.0"
+        try:
+            _driver = ctypes.CDLL(library_path())
+            call("cuInit", 0)
+        finally:
+            del os.environ[name]
+            if before is not None:
+                os.environ[name] = before
     return _driver
+
+
+def capabilities():
+    """Compute capability of each device, as 80."""
+    def ask(function, *args):
+        call(function, ctypes.byref(value), *args)
+        return value.value
+
+    driver()
+    value = ctypes.c_int()
+    return [10 * ask("cuDeviceGetAttribute", 75, device) + ask("cuDeviceGetAttribute", 76, device) for device in range(ask("cuDeviceGetCount"))]
 
 
 def call(function, *args):
@@ -116,19 +134,21 @@ class Buffer:
 
 
 class TensorMap:
-    """A descriptor of bulk tensor copies of boxes of a buffer; shape, box and strides (bytes) from the outermost dimension on."""
-    DTYPES = {"uint8": 0, "uint16": 1, "uint32": 2, "int32": 3, "uint64": 4, "int64": 5, "float16": 6, "float32": 7, "float64": 8, "bfloat16": 9}
+    """A descriptor of bulk tensor copies of boxes of a buffer; shape, box and strides (bytes) from the outermost dimension on. Shape and
+    dtype are the buffer's unless they are given."""
+    DTYPES = {"uint8": 0, "uint16": 1, "uint32": 2, "int32": 3, "uint64": 4, "int64": 5, "float16": 6, "float32": 7, "float64": 8, "bfloat16": 9,
+              "tfloat32": 11}
 
-    def __init__(self, buffer, box, swizzle=0, strides=None, address=None, element_strides=None, interleave=0):
-        rank, width = len(box), buffer.dtype.itemsize
-        strides = strides or [width * int(np.prod(buffer.shape[d + 1:])) for d in range(rank - 1)]
+    def __init__(self, buffer, box, swizzle=0, strides=None, address=None, element_strides=None, interleave=0, shape=None, dtype=None):
+        rank, width, shape = len(box), buffer.dtype.itemsize, shape or buffer.shape
+        strides = strides or [width * int(np.prod(shape[d + 1:])) for d in range(rank - 1)]
         longs = lambda values: (ctypes.c_uint64 * rank)(*values[::-1])
         words = lambda values: (ctypes.c_uint32 * rank)(*values[::-1])
         self.bytes = ctypes.create_string_buffer(128 + 64)
         aligned = -ctypes.addressof(self.bytes) % 64
         self.pointer = (ctypes.c_char * 128).from_buffer(self.bytes, aligned)
-        buffer.device.call("cuTensorMapEncodeTiled", self.pointer, self.DTYPES[buffer.dtype.name], rank,
-                           ctypes.c_void_p(address or buffer.pointer.value), longs(buffer.shape), longs(strides), words(box),
+        buffer.device.call("cuTensorMapEncodeTiled", self.pointer, self.DTYPES[dtype or buffer.dtype.name], rank,
+                           ctypes.c_void_p(address or buffer.pointer.value), longs(shape), longs(strides), words(box),
                            words(element_strides or [1] * rank), interleave, {0: 0, 32: 1, 64: 2, 128: 3}[swizzle], 0, 0)
 
 
@@ -230,7 +250,8 @@ class Module:
         self.device.call("cuLaunchKernel", function, *_three(grid), *_three(block), shared, stream.handle if stream else None,
                          pointers, None)
 
-    def run(self, name, grid, block, inputs, outputs, shared=0, workspace=0):
+    def run(self, name, grid, block, inputs, outputs, shared=0, workspace=0, maps=()):
+        """`maps`: TensorMaps to be made, as (number of a buffer, offset in bytes, further arguments of TensorMap)."""
         device = self.device
         ins = [device.upload(a) for a in inputs]
         outs = []
@@ -241,7 +262,8 @@ class Module:
                 outs.append(device.upload(one) if isinstance(one, np.ndarray) else device.empty(*one))
         made = ins + [b for b in outs if b not in ins]
         scratch = [device.empty((workspace,), np.uint8)] if workspace else []
-        arguments = ins + outs + scratch
+        buffers = ins + outs
+        arguments = buffers + scratch + [TensorMap(buffers[i], address=buffers[i].pointer.value + offset, **how) for i, offset, how in maps]
         self.launch(name, grid, block, arguments, shared)
         device.synchronize()
         results = [b.download() for b in outs]

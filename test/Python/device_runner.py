@@ -5,6 +5,8 @@
     kernels = device_runner.compile_kernels(text, directory)   # name -> DeviceKernel
     [y] = kernels["k"]([x], [((8, 4), "f32")])
 """
+import dataclasses
+import functools
 import itertools
 import os
 import re
@@ -13,64 +15,109 @@ import subprocess
 import numpy as np
 
 import cuda_driver
-from kernel_runner import DTYPES, ROOT, TSP_OPT
+from kernel_runner import DTYPES, ROOT
 
 TSP_COMPILE = os.environ.get("TSP_COMPILE", os.path.join(ROOT, "build", "bin", "tsp-compile"))
-PASSES = ["--tsp-gpu-lower-gemm-kernels", "--tsp-gpu-lower-sdpa-kernels", "--tsp-gpu-lower-fused-kernels"]
 _numbers = itertools.count()
-_device = None
 
 
 def available():
-    return os.path.exists(TSP_OPT) and os.path.exists(cuda_driver.library_path())
+    return os.path.exists(TSP_COMPILE) and os.path.exists(cuda_driver.library_path())
 
 
-def device():
-    """The device that all tests of a process share."""
-    global _device
-    if _device is None:
-        _device = cuda_driver.Device()
-    return _device
+@functools.cache
+def device(architecture="sm_80"):
+    """The first device that runs code of an architecture; the tests of a process share it. LookupError if there is none."""
+    number, is_specific = int(re.sub(r"\D", "", architecture)), architecture.endswith("a")
+    for ordinal, capability in enumerate(cuda_driver.capabilities()):
+        if capability == number or capability > number and not is_specific:
+            return _device(ordinal)
+    raise LookupError(f"no device runs {architecture}")
 
 
+@functools.cache
+def _device(ordinal):
+    return cuda_driver.Device(ordinal)
+
+
+@dataclasses.dataclass
+class Launch:
+    """How the compiler wants a kernel launched: `name` is that of the form, general or variant, that the code has."""
+    name: str
+    grid: tuple
+    block: tuple
+    shared: int
+    workspace: int
+    maps: list
+
+
+@dataclasses.dataclass
 class DeviceKernel:
     """A kernel of a loaded module, with the launch that the compiler chose."""
-
-    def __init__(self, module, name, grid, block, shared, workspace):
-        self.module, self.name = module, name
-        self.grid, self.block, self.shared, self.workspace = grid, block, shared, workspace
+    module: cuda_driver.Module
+    how: Launch
 
     def __call__(self, inputs, outputs):
         """`outputs`: a list of (shape, dtype name), arrays to start from, or numbers of inputs to be written."""
         made = [o if isinstance(o, (int, np.ndarray)) else (o[0], DTYPES[o[1]]) for o in outputs]
-        return self.module.run(self.name, self.grid, self.block, inputs, made, shared=self.shared, workspace=self.workspace)
+        how = self.how
+        return self.module.run(how.name, how.grid, how.block, inputs, made, shared=how.shared, workspace=how.workspace, maps=how.maps)
 
 
-def _launches(text):
-    """What tsp-opt wrote on the declarations of the kernels: name -> (grid, block, shared, workspace)."""
-    found = {}
+# Types of the IR that tensor maps name otherwise.
+ELEMENTS = {"bf16": "bfloat16", "f16": "float16", "f32": "float32", "f64": "float64", "tf32": "tfloat32", "i8": "uint8", "f8E4M3FN": "uint8",
+            "f8E5M2": "uint8"}
+
+
+def _numbers_of(attributes, prefix=""):
+    """The attributes that are numbers or lists of numbers, by name behind the prefix."""
+    lists = {key: tuple(int(n) for n in values.split(",")) if values else ()
+             for key, values in re.findall(rf"{prefix}(\w+) = array<i64:? ?([\d, ]*)>", attributes)}
+    return lists | {key: int(value) for key, value in re.findall(rf"{prefix}(\w+) = (\d+) : i64", attributes)}
+
+
+def _maps(attributes):
+    """tsp.device_maps, as Module.run takes them."""
+    made = []
+    for one in re.findall(r"\{(.*?)\}", "".join(re.findall(r"tsp\.device_maps = \[(.*?)\]", attributes))):
+        numbers, [element] = _numbers_of(one), re.findall(r"element = (\w+)", one)
+        turned = {name: numbers[key][::-1] for name, key in (("shape", "sizes"), ("strides", "strides"), ("box", "box"))}
+        made.append((numbers["buffer"], numbers["offset"], dict(dtype=ELEMENTS[element], swizzle=numbers["swizzle"], **turned)))
+    return made
+
+
+def _launches(text, architecture):
+    """What the compiler wrote on the declarations of the kernels: name -> Launch of the form for the architecture."""
+    forms, variants, architectures = {}, {}, {}
     for name, attributes in re.findall(r"func\.func private @([\w.]+)\(.*\) attributes \{(.*)\}", text):
-        lists = {key: tuple(int(n) for n in values.split(","))
-                 for key, values in re.findall(r"tsp\.device_(\w+) = array<i64: ([\d, ]+)>", attributes)}
-        sizes = {key: int(value) for key, value in re.findall(r"tsp\.device_(\w+) = (\d+) : i64", attributes)}
-        if lists:
-            found[name] = lists["grid"], lists["block"], sizes["shared"], sizes["workspace"]
-    return found
+        found = _numbers_of(attributes, r"tsp\.device_")
+        if not found:
+            continue
+        forms[name] = Launch(name, found["grid"], found["block"], found["shared"], found["workspace"], _maps(attributes))
+        variants.update((name, variant) for variant in re.findall(r"tsp\.device_variant = @([\w.]+)", attributes))
+        architectures.update((name, one) for one in re.findall(r'tsp\.device_architecture = "(\w+)"', attributes))
+
+    def form_of(name):
+        variant = variants.get(name)
+        return forms[variant if architectures.get(variant) == architecture else name]
+
+    return {name: form_of(name) for name in forms if name not in architectures}
 
 
-def compile_ptx(text, directory, passes=PASSES, architecture="sm_80"):
-    """PTX of the kernels of a module, and their launches."""
-    path = os.path.join(str(directory), f"device{next(_numbers)}")
-    with open(path + ".mlir", "w") as file:
+def compile_ptx(text, directory, architecture="sm_80"):
+    """PTX of the kernels of a module, and their launches: name -> Launch."""
+    path = os.path.join(str(directory), f"device{next(_numbers)}.mlir")
+    with open(path, "w") as file:
         file.write(text + "\nfunc.func @main() {\n  return\n}\n")
-    subprocess.run([TSP_OPT, *passes, path + ".mlir", "-o", path + ".device.mlir"], check=True)
-    ptx = subprocess.run([TSP_COMPILE, path + ".mlir", "--from=mlir-kernels", f"--target=cuda:{architecture}", "--emit=ptx", "-o", "-"],
-                         check=True, capture_output=True, text=True).stdout
-    with open(path + ".device.mlir") as file:
-        return ptx, _launches(file.read())
+
+    def emit(kind):
+        return subprocess.run([TSP_COMPILE, path, "--from=mlir-kernels", f"--target=cuda:{architecture}", f"--emit={kind}", "-o", "-"],
+                              check=True, capture_output=True, text=True).stdout
+    return emit("ptx"), _launches(emit("mlir-codegen"), architecture)
 
 
-def compile_kernels(text, directory, passes=PASSES):
-    ptx, launches = compile_ptx(text, directory, passes)
-    module = device().module(ptx)
-    return {name: DeviceKernel(module, name, *launch) for name, launch in launches.items()}
+def compile_kernels(text, directory, architecture="sm_80"):
+    """name -> DeviceKernel, on a device that runs the architecture."""
+    ptx, launches = compile_ptx(text, directory, architecture)
+    module = device(architecture).module(ptx)
+    return {name: DeviceKernel(module, how) for name, how in launches.items()}

@@ -11,7 +11,6 @@ from test_kernels_gemm import FORMS, LIMITS, dot_text, error, on_device, random
 
 pytestmark = pytest.mark.skipif(not device_runner.available(), reason="needs tsp-opt and the emulation")
 
-PASSES = ["--tsp-gpu-lower-gemm-kernels"]
 # Dims of a that are [m, k] or [k, m], of b that are [n, k] or [k, n].
 LAYOUTS = {"tn": (1, 1), "tt": (1, 0), "nt": (0, 0), "nn": (0, 1)}
 # (m, n, k) for which a tile is chosen (for 108 processors), and its blocks. The second of a pair has ragged edges.
@@ -50,7 +49,7 @@ def tiles(tmp_path_factory):
 def test_tile(tiles, name, layout):
     (m, n, k), blocks = TILES[name]
     kernel = tiles[f"k_{name}_{layout}"]
-    assert kernel.grid == (blocks, 1, 1)
+    assert kernel.how.grid == (blocks, 1, 1)
     rng = np.random.default_rng(0)
     lhs, rhs, *_ = shapes(m, n, k, layout)
     a, b = random(rng, lhs, "bf16"), random(rng, rhs, "bf16")
@@ -96,7 +95,7 @@ def test_steady_loop(tmp_path):
     """Per tensor-core product, no more than 1.1 times the instructions of cuBLAS."""
     if not (device_code.find_tool("nvdisasm") and device_code.find_tool("ptxas")):
         pytest.skip("needs ptxas and nvdisasm (./bootstrap)")
-    ptx, _ = device_runner.compile_ptx(long_products(), tmp_path, PASSES)
+    ptx, _ = device_runner.compile_ptx(long_products(), tmp_path)
     loops = device_code.product_loops(device_code.disassemble(ptx, "sm_80"))
     for name in LONG:
         for layout, (_, products, matrices, copies, instructions) in CUBLAS[name].items():
@@ -115,9 +114,9 @@ def test_no_spills(tmp_path, architecture):
     text += "".join(dot_text(f"tf32_{name}_{layout}", *shapes(*LONG[name], layout), "f32", extra=TF32)[0] for name in LONG for layout in ("tn", "tt"))
     text += "".join(dot_text(f"{form}_{dtype}", *FORMS[form], dtype)[0]
                     for form in ("matrix", "decode", "decode_rows", "three_rows", "turned_contraction", "aligned") for dtype in ("f32", "f64", "f16"))
-    ptx, launches = device_runner.compile_ptx(text, tmp_path, PASSES, architecture)
+    ptx, launches = device_runner.compile_ptx(text, tmp_path, architecture)
     found = device_code.resources(ptx, architecture)
-    assert found.keys() == launches.keys()
+    assert found.keys() == {how.name for how in launches.values()}
     for name, kernel in found.items():
         assert kernel.spills == 0 and kernel.stack == 0, (name, kernel)
 

@@ -33,7 +33,7 @@ def kernels(tmp_path_factory):
         for name, case in SETS[dtype].items():
             case.dtype = dtype
             text += case.text(case.make(), name)[0]
-        return device_runner.compile_kernels(text, tmp_path_factory.mktemp("sdpa"), ["--tsp-gpu-lower-sdpa-kernels"])
+        return device_runner.compile_kernels(text, tmp_path_factory.mktemp("sdpa"))
     return compiled
 
 
@@ -51,7 +51,7 @@ def test_case(kernels, dtype, name):
 @pytest.mark.parametrize("dtype", ["bf16", "f32"])
 def test_masked_keys_have_no_influence(tmp_path, dtype):
     check_masked_keys_have_no_influence(
-        lambda text: device_runner.compile_kernels(text, tmp_path, ["--tsp-gpu-lower-sdpa-kernels"]), dtype)
+        lambda text: device_runner.compile_kernels(text, tmp_path), dtype)
 
 
 # FlashAttention 2.6's kernels for sm_80 (bf16, 4 warps of 32 rows, no mask in the loop), from the wheel vllm-flash-attn 2.6.2 by nvdisasm: head size -> keys
@@ -69,7 +69,7 @@ def long_attention(width):
 
 def attention_loops(directory, architecture="sm_80"):
     """head size -> Counter of the instructions in a step of the loop over keys; and the PTX."""
-    ptx, _ = device_runner.compile_ptx("".join(map(long_attention, FLASH_ATTENTION)), directory, ["--tsp-gpu-lower-sdpa-kernels"])
+    ptx, _ = device_runner.compile_ptx("".join(map(long_attention, FLASH_ATTENTION)), directory)
     found = device_code.product_loops(device_code.disassemble(ptx, architecture))
     return {width: found[f"long_{width}"][-1] for width in FLASH_ATTENTION}, ptx
 

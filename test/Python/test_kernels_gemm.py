@@ -84,7 +84,7 @@ def on_host(text, directory):
 def on_device(text, directory):
     if not device_runner.available():
         pytest.skip("needs the emulation")
-    return device_runner.compile_kernels(text, directory, ["--tsp-gpu-lower-gemm-kernels"])
+    return device_runner.compile_kernels(text, directory)
 
 
 @pytest.fixture(params=[on_host, on_device], ids=["host", "device"])

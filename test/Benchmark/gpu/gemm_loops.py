@@ -14,12 +14,12 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "Python"))
 
 import device_code  # noqa: E402
 import device_runner  # noqa: E402
-from test_gpu_gemm import CUBLAS, LONG, PASSES, long_products  # noqa: E402
+from test_gpu_gemm import CUBLAS, LONG, long_products  # noqa: E402
 
 
 def main():
     with tempfile.TemporaryDirectory() as directory:
-        ptx, _ = device_runner.compile_ptx(long_products(), directory, PASSES)
+        ptx, _ = device_runner.compile_ptx(long_products(), directory)
     used = device_code.resources(ptx, "sm_80")
     loops = {arch: device_code.product_loops(device_code.disassemble(ptx, arch)) for arch in ("sm_80", "sm_90")}
     print("| tile | layout | registers | HMMA | LDSM | LDGSTS | all | cuBLAS: registers | LDSM | LDGSTS | all | ratio | all on sm_90 |")

@@ -124,10 +124,11 @@ def count(variants: list[Variant], folder: pathlib.Path) -> list[dict]:
     module = device_runner.device().module(ptx, checker=True)
     counters = []
     for i, variant in enumerate(variants):
-        _, block, shared, workspace = launches[f"k{i}"]
+        how = launches[f"k{i}"]
         inputs = [np.zeros(shape, DTYPES[dtype]) for shape, dtype in variant.inputs]
-        module.run(f"k{i}", (1, 1, 1), block, inputs, [(shape, DTYPES[dtype]) for shape, dtype in variant.outputs], shared=shared, workspace=workspace)
-        counters.append(cuda_driver.counters(f"k{i}"))
+        module.run(how.name, (1, 1, 1), how.block, inputs, [(shape, DTYPES[dtype]) for shape, dtype in variant.outputs], shared=how.shared,
+                   workspace=how.workspace)
+        counters.append(cuda_driver.counters(how.name))
     return counters
 
 
