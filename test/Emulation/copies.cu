@@ -7,6 +7,7 @@
 #include <cuda.h>
 #include <cuda/barrier>
 #include <cuda/ptx>
+#include <cuda_bf16.h>
 
 #include <cstdint>
 
@@ -236,4 +237,119 @@ extern "C" __global__ void flags(int *y, int n) {
       }
     }
   }
+}
+
+static __device__ void fenceAsync() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+// What `tile_store` does wrong.
+enum StoreFault { NoProxyFence = 1, NoStoreWait, OverwriteEarly };
+
+// Each block fills a tile of 8 x 32 floats twice, stores the first to `map` and
+// adds the second.
+extern "C" __global__ void tile_store(const __grid_constant__ CUtensorMap map,
+                                      int y, int fault) {
+  __shared__ __align__(128) float tile[8][32];
+  int x = blockIdx.x * 32;
+  for (int round = 0; round < 2; ++round) {
+    for (int i = threadIdx.x; i < 256; i += blockDim.x)
+      tile[i / 32][i % 32] = (x + i) * (round + 1);
+    if (fault != NoProxyFence)
+      fenceAsync();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      if (round == 0)
+        asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_"
+                     "group [%0, {%1, %2}], [%3];" ::"l"(&map),
+                     "r"(x), "r"(y), "r"(sharedAddress(tile))
+                     : "memory");
+      else
+        asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta.add."
+                     "tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"(&map),
+                     "r"(x), "r"(y), "r"(sharedAddress(tile))
+                     : "memory");
+      asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+      if (round == 0 && fault != OverwriteEarly)
+        asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+      if (round == 1 && fault != NoStoreWait)
+        asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+    }
+    __syncthreads();
+  }
+}
+
+// Plain bulk copies there and back, and reductions of four types.
+extern "C" __global__ void bulk_sums(const int *x, int *copy, int *sums,
+                                     uint64_t *largest, float *reals,
+                                     __nv_bfloat16 *halves) {
+  constexpr int n = 64;
+  __shared__ __align__(16) int values[n];
+  __shared__ __align__(16) uint64_t wide[n];
+  __shared__ __align__(16) float real[n];
+  __shared__ __align__(16) __nv_bfloat16 half[n];
+  __shared__ uint64_t full;
+  if (threadIdx.x == 0) {
+    init(&full, 1);
+    fenceBarrierInit();
+    ptx::cp_async_bulk(ptx::space_shared, ptx::space_global, values,
+                       x + blockIdx.x * n, sizeof(values), &full);
+    expectBytes(&full, sizeof(values));
+  }
+  __syncthreads();
+  wait(&full, 0);
+  int i = threadIdx.x;
+  wide[i] = static_cast<uint64_t>(values[i]) << 32;
+  real[i] = values[i] * 0.5f;
+  half[i] = __float2bfloat16(float(values[i]));
+  fenceAsync();
+  __syncthreads();
+  if (threadIdx.x)
+    return;
+  ptx::cp_async_bulk(ptx::space_global, ptx::space_shared,
+                     copy + blockIdx.x * n, values, sizeof(values));
+  ptx::cp_reduce_async_bulk(ptx::space_global, ptx::space_shared, ptx::op_add,
+                            sums, values, sizeof(values));
+  ptx::cp_async_bulk_commit_group();
+  ptx::cp_reduce_async_bulk(ptx::space_global, ptx::space_shared, ptx::op_max,
+                            largest, wide, sizeof(wide));
+  ptx::cp_reduce_async_bulk(ptx::space_global, ptx::space_shared, ptx::op_add,
+                            reals, real, sizeof(real));
+  ptx::cp_reduce_async_bulk(ptx::space_global, ptx::space_shared, ptx::op_add,
+                            halves, half, sizeof(half));
+  ptx::cp_async_bulk_commit_group();
+  ptx::cp_async_bulk_wait_group_read(ptx::n32_t<1>());
+  ptx::cp_async_bulk_wait_group(ptx::n32_t<0>());
+}
+
+// A barrier that cp.async arrives at, with and without its own arrival counted.
+extern "C" __global__ void async_arrive(const int *x, int *y) {
+  __shared__ int values[128];
+  __shared__ uint64_t counted, extra;
+  if (threadIdx.x == 0) {
+    init(&counted, blockDim.x);
+    init(&extra, 1);
+  }
+  __syncthreads();
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(
+                   sharedAddress(&values[threadIdx.x])),
+               "l"(x + threadIdx.x)
+               : "memory");
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(
+                   sharedAddress(&counted))
+               : "memory");
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(
+                   sharedAddress(&values[64 + threadIdx.x])),
+               "l"(x + 64 + threadIdx.x)
+               : "memory");
+  asm volatile("cp.async.mbarrier.arrive.shared.b64 [%0];" ::"r"(
+                   sharedAddress(&extra))
+               : "memory");
+  __syncthreads();
+  if (threadIdx.x == 0)
+    arrive(&extra);
+  wait(&counted, 0);
+  y[threadIdx.x] = values[63 - threadIdx.x];
+  wait(&extra, 0);
+  y[64 + threadIdx.x] = values[127 - threadIdx.x];
 }

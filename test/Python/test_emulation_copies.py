@@ -81,6 +81,37 @@ def test_library_barrier(kernels, device):
     np.testing.assert_array_equal(y.download(), expected)
 
 
+@pytest.mark.parametrize("y", [0, 5, -3])
+def test_tile_stores(kernels, device, y):
+    """A store and a reduction of tiles that reach over the tensor's edge."""
+    out = device.upload(np.zeros((10, 80), np.float32))
+    kernels.launch("tile_store", 3, 64, [cuda_driver.TensorMap(out, (8, 32)), ctypes.c_int(y), ctypes.c_int(0)])
+    expected = np.zeros((10, 80), np.float32)
+    for row in range(max(0, y), min(10, y + 8)):
+        for column in range(80):
+            expected[row, column] = 3 * (column // 32 * 32 + (row - y) * 32 + column % 32)
+    np.testing.assert_array_equal(out.download(), expected)
+
+
+def test_bulk_stores_and_reductions(kernels, device):
+    x = np.random.default_rng(2).integers(0, 50, (4, 64)).astype(np.int32)
+    copy, sums = device.empty((4, 64), np.int32), device.upload(np.ones(64, np.int32))
+    largest, reals, halves = [device.upload(np.zeros(64, t)) for t in (np.uint64, np.float32, ml_dtypes.bfloat16)]
+    kernels.launch("bulk_sums", 4, 64, [device.upload(x), copy, sums, largest, reals, halves])
+    np.testing.assert_array_equal(copy.download(), x)
+    np.testing.assert_array_equal(sums.download(), x.sum(0) + 1)
+    np.testing.assert_array_equal(largest.download(), x.max(0).astype(np.uint64) << np.uint64(32))
+    np.testing.assert_array_equal(reals.download(), x.sum(0) * 0.5)
+    np.testing.assert_array_equal(halves.download().astype(np.float32), x.sum(0))
+
+
+def test_arrivals_of_copies(kernels, device):
+    x = np.arange(100, 228, dtype=np.int32)
+    y = device.empty((128,), np.int32)
+    kernels.launch("async_arrive", 1, 64, [device.upload(x), y])
+    np.testing.assert_array_equal(y.download(), np.concatenate([x[63::-1], x[127:63:-1]]))
+
+
 def test_flags_between_warps(kernels, device):
     y = device.empty((20,), np.int32)
     kernels.launch("flags", 1, 64, [y, ctypes.c_int(20)])

@@ -13,26 +13,32 @@
 
 using namespace tsp::emulation;
 
-/// Bytes of an element; 0 for types that the emulation does not have.
-static unsigned bytesOf(CUtensorMapDataType type) {
+/// None for types that the emulation does not have.
+static ptx::Type elementOf(CUtensorMapDataType type) {
   switch (type) {
   case CU_TENSOR_MAP_DATA_TYPE_UINT8:
-    return 1;
+    return ptx::parseType("u8");
   case CU_TENSOR_MAP_DATA_TYPE_UINT16:
-  case CU_TENSOR_MAP_DATA_TYPE_FLOAT16:
-  case CU_TENSOR_MAP_DATA_TYPE_BFLOAT16:
-    return 2;
+    return ptx::parseType("u16");
   case CU_TENSOR_MAP_DATA_TYPE_UINT32:
+    return ptx::parseType("u32");
   case CU_TENSOR_MAP_DATA_TYPE_INT32:
+    return ptx::parseType("s32");
+  case CU_TENSOR_MAP_DATA_TYPE_UINT64:
+    return ptx::parseType("u64");
+  case CU_TENSOR_MAP_DATA_TYPE_INT64:
+    return ptx::parseType("s64");
+  case CU_TENSOR_MAP_DATA_TYPE_FLOAT16:
+    return ptx::parseType("f16");
+  case CU_TENSOR_MAP_DATA_TYPE_BFLOAT16:
+    return ptx::parseType("bf16");
   case CU_TENSOR_MAP_DATA_TYPE_FLOAT32:
   case CU_TENSOR_MAP_DATA_TYPE_TFLOAT32:
-    return 4;
-  case CU_TENSOR_MAP_DATA_TYPE_UINT64:
-  case CU_TENSOR_MAP_DATA_TYPE_INT64:
+    return ptx::parseType("f32");
   case CU_TENSOR_MAP_DATA_TYPE_FLOAT64:
-    return 8;
+    return ptx::parseType("f64");
   default:
-    return 0;
+    return {};
   }
 }
 
@@ -97,14 +103,15 @@ CUresult CUDAAPI cuTensorMapEncodeTiled(
     return CUDA_ERROR_INVALID_VALUE;
   if (interleave != CU_TENSOR_MAP_INTERLEAVE_NONE ||
       fill != CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE ||
-      swizzle > CU_TENSOR_MAP_SWIZZLE_128B || !bytesOf(type))
+      swizzle > CU_TENSOR_MAP_SWIZZLE_128B || !elementOf(type))
     return notSupported("cuTensorMapEncodeTiled with interleaving, a fill of "
                         "NaN, packed types or swizzles of larger atoms");
   TensorMap map;
   map.magic = TensorMap::encoded;
   map.address = reinterpret_cast<uint64_t>(address);
   map.rank = uint8_t(rank);
-  map.elementBytes = uint8_t(bytesOf(type));
+  map.elementBytes = uint8_t(elementOf(type).bits / 8);
+  map.elementKind = elementOf(type).kind;
   static const uint8_t swizzles[] = {0, 32, 64, 128};
   map.swizzle = swizzles[swizzle];
   for (unsigned dim = 0; dim < rank; ++dim) {

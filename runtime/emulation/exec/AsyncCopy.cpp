@@ -12,11 +12,39 @@
 
 #include "exec/BlockRunner.h"
 #include "exec/Helpers.h"
+#include "exec/Scheduler.h"
 
 #include <algorithm>
 #include <cstring>
 
-namespace tsp::emulation::helpers {
+namespace tsp::emulation {
+
+/// Does the first copy of a warp.
+static void completeFirst(BlockRunner &block, Warp &warp) {
+  const PendingCopy &copy = warp.copies.front();
+  if (Checker *checker = block.checker())
+    checker->completeCopy(warp.context, copy);
+  unsigned bytes = block.site(copy.site).size;
+  for (uint32_t rest = copy.mask; rest; rest &= rest - 1) {
+    unsigned lane = unsigned(__builtin_ctz(rest));
+    auto *to = reinterpret_cast<uint8_t *>(copy.to[lane]);
+    auto *from = reinterpret_cast<const uint8_t *>(copy.from[lane]);
+    if (copy.sourceBytes[lane] == 16) {
+      std::memcpy(to, from, 16);
+      continue;
+    }
+    std::memcpy(to, from, copy.sourceBytes[lane]);
+    std::memset(to + copy.sourceBytes[lane], 0, bytes - copy.sourceBytes[lane]);
+  }
+  warp.copies.pop_front();
+}
+
+void completeCopies(BlockRunner &block, Warp &warp, uint64_t count) {
+  while (!warp.copies.empty() && warp.copies.front().number < count)
+    completeFirst(block, warp);
+}
+
+namespace helpers {
 
 /// Checks the sources of copies that do not all read their whole size; gives
 /// the lanes that read anything. The others may have any source address.
@@ -67,6 +95,7 @@ void asyncCopy(Context context, uint32_t siteIndex, uint32_t mask, Lanes64 to,
   warp.copies.emplace_back();
   PendingCopy &copy = warp.copies.back();
   copy.site = siteIndex;
+  copy.number = warp.issuedCopies++;
   copy.mask = mask;
   copy.group = warp.groups;
   for (unsigned lane = 0; lane < warpSize; ++lane)
@@ -88,29 +117,6 @@ void asyncCommit(Context context, uint32_t siteIndex, uint32_t mask) {
   ++context->block->warpOf(context).groups;
 }
 
-/// Does the copies of all groups before `group`.
-static void complete(BlockRunner &block, Warp &warp, uint32_t group) {
-  while (!warp.copies.empty() && warp.copies.front().group < group) {
-    const PendingCopy &copy = warp.copies.front();
-    if (Checker *checker = block.checker())
-      checker->completeCopy(warp.context, copy);
-    unsigned bytes = block.site(copy.site).size;
-    for (uint32_t rest = copy.mask; rest; rest &= rest - 1) {
-      unsigned lane = unsigned(__builtin_ctz(rest));
-      auto *to = reinterpret_cast<uint8_t *>(copy.to[lane]);
-      auto *from = reinterpret_cast<const uint8_t *>(copy.from[lane]);
-      if (copy.sourceBytes[lane] == 16) {
-        std::memcpy(to, from, 16);
-        continue;
-      }
-      std::memcpy(to, from, copy.sourceBytes[lane]);
-      std::memset(to + copy.sourceBytes[lane], 0,
-                  bytes - copy.sourceBytes[lane]);
-    }
-    warp.copies.pop_front();
-  }
-}
-
 void asyncWait(Context context, uint32_t siteIndex, uint32_t mask,
                uint32_t pending) {
   if (!mask)
@@ -121,7 +127,9 @@ void asyncWait(Context context, uint32_t siteIndex, uint32_t mask,
         "this thread does not wait together with its warp, which the emulation "
         "does not support");
   Warp &warp = context->block->warpOf(context);
-  complete(*context->block, warp, warp.groups - std::min(pending, warp.groups));
+  uint32_t end = warp.groups - std::min(pending, warp.groups);
+  while (!warp.copies.empty() && warp.copies.front().group < end)
+    completeFirst(*context->block, warp);
 }
 
 void asyncWaitAll(Context context, uint32_t siteIndex, uint32_t mask) {
@@ -132,4 +140,29 @@ void asyncWaitAll(Context context, uint32_t siteIndex, uint32_t mask) {
   asyncWait(context, siteIndex, mask, 0);
 }
 
-} // namespace tsp::emulation::helpers
+void asyncArrive(Context context, uint32_t siteIndex, uint32_t mask,
+                 Lanes64 addresses) {
+  if (!mask)
+    return;
+  BlockRunner &block = *context->block;
+  CopyArrival arrival;
+  arrival.warp = context;
+  arrival.site = siteIndex;
+  arrival.mask = mask;
+  arrival.copies = block.warpOf(context).issuedCopies;
+  bool countsItself = !(block.site(siteIndex).flags & ArriveFlags::NoIncrement);
+  for (uint32_t rest = mask; rest; rest &= rest - 1) {
+    unsigned lane = unsigned(__builtin_ctz(rest));
+    SharedPlace place =
+        block.sharedPlace(*context, siteIndex, lane, addresses[lane], 8, 8,
+                          block.site(siteIndex).space);
+    PhaseBarrier &barrier = place.block->phaseBarriers().find(
+        *context, siteIndex, lane, place.offset);
+    barrier.pending += countsItself;
+    arrival.barriers[lane] = &barrier;
+  }
+  block.scheduler().copies().issue(arrival);
+}
+
+} // namespace helpers
+} // namespace tsp::emulation

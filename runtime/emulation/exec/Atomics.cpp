@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "exec/Atomics.h"
 #include "exec/BlockRunner.h"
 #include "exec/Helpers.h"
 #include "exec/Scheduler.h"
@@ -13,7 +14,7 @@
 #include <cstring>
 #include <type_traits>
 
-namespace tsp::emulation::helpers {
+namespace tsp::emulation {
 
 namespace {
 template <typename To, typename From> To as(From from) {
@@ -97,18 +98,31 @@ T combine(AtomicOp operation, ptx::Type type, T old, T second, T third) {
 }
 
 template <typename T>
-uint64_t update(const Site &site, uint64_t address, uint64_t second,
-                uint64_t third) {
+uint64_t update(AtomicOp operation, ptx::Type type, uint64_t address,
+                uint64_t second, uint64_t third) {
   T *place = reinterpret_cast<T *>(address);
   T old = __atomic_load_n(place, __ATOMIC_RELAXED);
-  AtomicOp operation = AtomicOp(site.operation);
   while (!__atomic_compare_exchange_n(
-      place, &old, combine<T>(operation, site.type, old, T(second), T(third)),
+      place, &old, combine<T>(operation, type, old, T(second), T(third)),
       /*weak=*/true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
   }
   return old;
 }
 } // namespace
+
+uint64_t updateAtomically(AtomicOp operation, ptx::Type type, unsigned size,
+                          uint64_t address, uint64_t second, uint64_t third) {
+  switch (size) {
+  case 2:
+    return update<uint16_t>(operation, type, address, second, third);
+  case 4:
+    return update<uint32_t>(operation, type, address, second, third);
+  default:
+    return update<uint64_t>(operation, type, address, second, third);
+  }
+}
+
+namespace helpers {
 
 void atomic(Context context, uint32_t siteIndex, uint32_t mask,
             Lanes64 addresses, Lanes64 second, Lanes64 third,
@@ -127,18 +141,11 @@ void atomic(Context context, uint32_t siteIndex, uint32_t mask,
   for (uint32_t rest = mask; rest; rest &= rest - 1) {
     unsigned lane = unsigned(__builtin_ctz(rest));
     uint64_t address = base + addresses[lane];
-    switch (site.size) {
-    case 2:
-      result[lane] = update<uint16_t>(site, address, second[lane], third[lane]);
-      break;
-    case 4:
-      result[lane] = update<uint32_t>(site, address, second[lane], third[lane]);
-      break;
-    default:
-      result[lane] = update<uint64_t>(site, address, second[lane], third[lane]);
-      break;
-    }
+    result[lane] =
+        updateAtomically(AtomicOp(site.operation), site.type, site.size,
+                         address, second[lane], third[lane]);
   }
 }
 
-} // namespace tsp::emulation::helpers
+} // namespace helpers
+} // namespace tsp::emulation

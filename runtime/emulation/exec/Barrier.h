@@ -59,7 +59,13 @@ constexpr unsigned stateCountShift = 40;
 
 /// What mbarrier.arrive does beside arriving.
 struct ArriveFlags {
-  enum : uint8_t { ExpectBytes = 1, Drop = 2, KeepPhase = 4, Relaxed = 8 };
+  enum : uint8_t {
+    ExpectBytes = 1,
+    Drop = 2,
+    KeepPhase = 4,
+    Relaxed = 8,
+    NoIncrement = 16
+  };
 };
 /// What a fence for the async proxy is about.
 struct FenceFlags {

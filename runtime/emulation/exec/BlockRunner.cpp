@@ -85,6 +85,8 @@ void BlockRunner::start(const std::array<uint32_t, 3> &index) {
     warp.copies.clear();
     warp.groups = 0;
     warp.products = Products();
+    warp.issuedCopies = 0;
+    warp.stores = BulkStores();
     warp.polls = 0;
     owner.start(warp);
   }
@@ -94,6 +96,12 @@ bool BlockRunner::isDone() const {
   return std::all_of(warps.begin(), warps.end(), [](const Warp &warp) {
     return warp.state == Warp::State::Done;
   });
+}
+
+void BlockRunner::finish() {
+  checkWarpgroups(*this);
+  for (Warp &warp : warps)
+    warp.stores.finish();
 }
 
 //===----------------------------------------------------------------------===//

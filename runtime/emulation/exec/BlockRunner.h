@@ -10,6 +10,7 @@
 
 #include "Engine.h"
 #include "exec/Barrier.h"
+#include "exec/BulkCopy.h"
 #include "exec/Checker.h"
 #include "exec/WarpContext.h"
 #include "exec/Wgmma.h"
@@ -61,6 +62,8 @@ struct LaunchState {
 /// One cp.async of a warp, not done yet.
 struct PendingCopy {
   uint32_t site;
+  /// Copies of its warp before it.
+  uint64_t number;
   uint32_t mask;
   /// The number of the group that it belongs to.
   uint32_t group;
@@ -78,13 +81,19 @@ struct Warp {
   uint32_t barrierResult = 0;
   std::deque<PendingCopy> copies;
   uint32_t groups = 0;
+  /// Copies issued.
+  uint64_t issuedCopies = 0;
   Products products;
   PhaseWait phaseWait;
+  BulkStores stores;
   /// How often it has read what others may have to write.
   uint32_t polls = 0;
 };
 
 class Scheduler;
+
+/// AsyncCopy.cpp: does the first `count` cp.async of a warp.
+void completeCopies(BlockRunner &block, Warp &warp, uint64_t count);
 
 /// A place in the shared memory of a block.
 struct SharedPlace {
@@ -104,6 +113,8 @@ public:
   /// Lets the warps go on that wait at barriers to which all have come.
   void releaseComplete();
   bool isDone() const;
+  /// All warps are done: so are their copies.
+  void finish();
 
   const Site &site(uint32_t index) const { return state.kernel.sites[index]; }
   Warp &warpOf(const WarpContext *context) { return warps[context->warp]; }

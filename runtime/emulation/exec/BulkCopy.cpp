@@ -6,32 +6,49 @@
 //===----------------------------------------------------------------------===//
 
 #include "exec/BulkCopy.h"
+#include "exec/Atomics.h"
 #include "exec/BlockRunner.h"
-#include "exec/Helpers.h"
 #include "exec/Scheduler.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace tsp::emulation {
+
+//===----------------------------------------------------------------------===//
+// To shared memory
+//===----------------------------------------------------------------------===//
+
+void BulkCopies::reset() {
+  loads.clear();
+  arrivals.clear();
+}
 
 void BulkCopies::issue(BulkCopy copy) {
   // The hardware may write at any time from now on.
   std::memset(copy.block->sharedMemory() + copy.shared, 0xff, copy.bytes);
   copy.phase = copy.barrier->phase;
   if (Checker *checker = copy.block->checker())
-    checker->beginWrite(checker->issueAsync(*copy.warp, copy.site, copy.lane),
-                        copy.shared, copy.bytes, *copy.barrier);
-  inFlight.push_back(std::move(copy));
+    checker->beginWrite(copy.issue, copy.shared, copy.bytes, *copy.barrier);
+  loads.push_back(std::move(copy));
+}
+
+template <typename T> static T takeFrom(std::deque<T> &list, size_t index) {
+  T taken = std::move(list[index]);
+  list.erase(list.begin() + std::ptrdiff_t(index));
+  return taken;
 }
 
 bool BulkCopies::deliverOne() {
-  if (inFlight.empty())
+  size_t count = loads.size() + arrivals.size();
+  if (count == 0)
     return false;
-  auto chosen =
-      inFlight.begin() + std::ptrdiff_t(scheduler.draw() % inFlight.size());
-  BulkCopy copy = std::move(*chosen);
-  inFlight.erase(chosen);
-  deliver(copy);
+  scheduler.progress();
+  size_t chosen = scheduler.draw() % count;
+  if (chosen < loads.size())
+    deliver(takeFrom(loads, chosen));
+  else
+    deliver(takeFrom(arrivals, chosen - loads.size()));
   return true;
 }
 
@@ -47,11 +64,21 @@ void BulkCopies::deliver(const BulkCopy &copy) {
   copy.block->phaseBarriers().completeBytes(*copy.barrier, copy.bytes);
 }
 
+void BulkCopies::deliver(const CopyArrival &arrival) {
+  BlockRunner &block = *arrival.warp->block;
+  completeCopies(block, block.warpOf(arrival.warp), arrival.copies);
+  for (uint32_t rest = arrival.mask; rest; rest &= rest - 1) {
+    unsigned lane = unsigned(__builtin_ctz(rest));
+    block.phaseBarriers().arrive(*arrival.warp, arrival.site, lane,
+                                 *arrival.barriers[lane], 1, 0, 0);
+  }
+}
+
 void BulkCopies::checkPhase(const PhaseBarrier &barrier) const {
-  for (const BulkCopy &copy : inFlight)
+  for (const BulkCopy &copy : loads)
     if (copy.barrier == &barrier && copy.phase == barrier.phase)
-      copy.warp->block->fault(
-          *copy.warp, copy.site, copy.lane,
+      copy.block->fault(
+          *copy.issue.warp, copy.issue.site, copy.issue.lane,
           "this copy of " + std::to_string(copy.bytes) +
               " bytes was issued in phase " + std::to_string(barrier.phase) +
               " of the mbarrier at shared address " +
@@ -60,87 +87,75 @@ void BulkCopies::checkPhase(const PhaseBarrier &barrier) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Instructions
+// From shared memory
 //===----------------------------------------------------------------------===//
 
-namespace helpers {
-
-/// The parts of a copy that a lane's operands of shared memory say.
-static BulkCopy makeCopy(Context context, uint32_t siteIndex, unsigned lane,
-                         uint64_t shared, uint32_t bytes, unsigned alignment,
-                         uint64_t barrier) {
-  BlockRunner &block = *context->block;
-  BulkCopy copy;
-  copy.site = siteIndex;
-  copy.warp = context;
-  copy.lane = lane;
-  copy.bytes = bytes;
-  SharedPlace place = block.sharedPlace(*context, siteIndex, lane, shared,
-                                        bytes, alignment, ptx::Space::Shared);
-  copy.block = place.block;
-  copy.shared = place.offset;
-  place = block.sharedPlace(*context, siteIndex, lane, barrier, 8, 8,
-                            ptx::Space::Shared);
-  copy.barrier = &place.block->phaseBarriers().find(*context, siteIndex, lane,
-                                                    place.offset);
-  return copy;
-}
-
-/// The tensor map at a lane's address, checked.
-static const TensorMap &mapOf(Context context, uint32_t siteIndex,
-                              unsigned lane, Lanes64 maps) {
-  BlockRunner &block = *context->block;
-  block.checkAccess(*context, siteIndex, uint32_t(1) << lane, maps, 128, 64,
-                    ptx::Space::Generic);
-  const auto &map = *reinterpret_cast<const TensorMap *>(maps[lane]);
-  unsigned rank = block.site(siteIndex).count;
-  if (!map.isEncoded())
-    block.fault(*context, siteIndex, lane,
-                "there is no tensor map at this address");
-  if (map.rank != rank)
-    block.fault(*context, siteIndex, lane,
-                "the tensor map is of " + std::to_string(map.rank) +
-                    " dimensions, the copy of " + std::to_string(rank));
-  return map;
-}
-
-void bulkTensorLoad(Context context, uint32_t siteIndex, uint32_t mask,
-                    Lanes64 shared, Lanes64 maps, Lanes32 coordinates,
-                    Lanes64 barriers) {
-  for (; mask; mask &= mask - 1) {
-    unsigned lane = unsigned(__builtin_ctz(mask));
-    const TensorMap &map = mapOf(context, siteIndex, lane, maps);
-    // PTX ISA, "cp.async.bulk.tensor": tiles begin at multiples of 128 bytes.
-    BulkCopy copy = makeCopy(context, siteIndex, lane, shared[lane],
-                             map.boxBytes(), 128, barriers[lane]);
-    copy.isTensor = true;
-    copy.map = map;
-    for (unsigned dim = 0; dim < map.rank; ++dim)
-      copy.coordinates[dim] = int32_t(coordinates[dim * warpSize + lane]);
-    Range touched = map.touched(copy.coordinates);
-    if (touched.begin != touched.end)
-      context->block->checkGlobal(*context, siteIndex, lane, touched);
-    context->block->scheduler().copies().issue(std::move(copy));
+/// Stores bytes, or combines them with what is there, element by element.
+static void put(const Site &site, ptx::Type type, uint8_t *to,
+                const uint8_t *from, uint32_t bytes) {
+  if (!(site.flags & BulkFlags::Reduce)) {
+    std::memcpy(to, from, bytes);
+    return;
+  }
+  unsigned size = type.bits / 8;
+  for (uint32_t at = 0; at < bytes; at += size) {
+    uint64_t value = 0;
+    std::memcpy(&value, from + at, size);
+    updateAtomically(AtomicOp(site.operation), type, size,
+                     reinterpret_cast<uint64_t>(to + at), value, 0);
   }
 }
 
-void bulkLoad(Context context, uint32_t siteIndex, uint32_t mask,
-              Lanes64 shared, Lanes64 global, Lanes32 bytes, Lanes64 barriers) {
-  BlockRunner &block = *context->block;
-  for (; mask; mask &= mask - 1) {
-    unsigned lane = unsigned(__builtin_ctz(mask));
-    if (bytes[lane] % 16 || global[lane] % 16)
-      block.fault(*context, siteIndex, lane,
-                  "a bulk copy of " + std::to_string(bytes[lane]) +
-                      " bytes that is not in pieces of 16 bytes");
-    BulkCopy copy = makeCopy(context, siteIndex, lane, shared[lane],
-                             bytes[lane], 16, barriers[lane]);
-    copy.global = global[lane];
-    block.checkGlobal(*context, siteIndex, lane,
-                      {global[lane], global[lane] + bytes[lane]});
-    block.scheduler().copies().issue(std::move(copy));
-  }
+static void read(BulkCopy &copy) {
+  if (Checker *checker = copy.block->checker())
+    checker->readAsync(copy.issue, copy.shared, copy.bytes);
+  const uint8_t *from = copy.block->sharedMemory() + copy.shared;
+  copy.data.assign(from, from + copy.bytes);
 }
 
-} // namespace helpers
+static void write(const BulkCopy &copy) {
+  const Site &site = copy.block->site(copy.issue.site);
+  if (!copy.isTensor)
+    return put(site, site.type, reinterpret_cast<uint8_t *>(copy.global),
+               copy.data.data(), copy.bytes);
+  copy.map.forEachChunk(
+      copy.coordinates, copy.shared, [&](const TensorMap::Chunk &chunk) {
+        const uint8_t *from = copy.data.data() + (chunk.shared - copy.shared);
+        if (chunk.global)
+          put(site, copy.map.elementType(), chunk.global + chunk.begin,
+              from + chunk.begin, uint32_t(chunk.end - chunk.begin));
+      });
+}
+
+void BulkStores::complete(unsigned lane, uint32_t end, bool readOnly) {
+  auto isMeant = [&](const BulkCopy &copy) {
+    return copy.issue.lane == lane && copy.group < end;
+  };
+  for (BulkCopy &copy : pending) {
+    if (!isMeant(copy))
+      continue;
+    if (!copy.isRead())
+      read(copy);
+    if (!readOnly)
+      write(copy);
+  }
+  if (!readOnly)
+    pending.erase(std::remove_if(pending.begin(), pending.end(), isMeant),
+                  pending.end());
+}
+
+void BulkStores::finish() {
+  for (BulkCopy &copy : pending) {
+    if (copy.block->checker() && !copy.isRead())
+      copy.block->fault(*copy.issue.warp, copy.issue.site, copy.issue.lane,
+                        "the block ends while this copy may still read its "
+                        "shared memory: no cp.async.bulk.wait_group waits for "
+                        "it");
+    if (!copy.isRead())
+      read(copy);
+    write(copy);
+  }
+  pending.clear();
+}
+
 } // namespace tsp::emulation

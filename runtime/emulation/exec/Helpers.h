@@ -55,6 +55,8 @@ void asyncCommit(Context, uint32_t site, uint32_t mask);
 /// Ends all but the last `pending` groups of each lane.
 void asyncWait(Context, uint32_t site, uint32_t mask, uint32_t pending);
 void asyncWaitAll(Context, uint32_t site, uint32_t mask);
+/// Arrives at mbarriers when the copies so far have come.
+void asyncArrive(Context, uint32_t site, uint32_t mask, Lanes64 addresses);
 
 // Barrier.cpp: the phases of mbarrier objects. Addresses are of the site's
 // space; flags of the site say what an arrival does and what `phases` are.
@@ -75,11 +77,18 @@ uint32_t mbarrierWait(Context, uint32_t site, uint32_t mask, Lanes64 addresses,
 /// fence.proxy.async and fence.mbarrier_init, for the checker.
 void asyncFence(Context, uint32_t site, uint32_t mask);
 
-// BulkCopy.cpp: a copy a lane. Coordinates of a dimension are 32 lanes.
+// BulkHelpers.cpp: a copy a lane. Coordinates of a dimension are 32 lanes.
 void bulkTensorLoad(Context, uint32_t site, uint32_t mask, Lanes64 shared,
                     Lanes64 maps, Lanes32 coordinates, Lanes64 barriers);
 void bulkLoad(Context, uint32_t site, uint32_t mask, Lanes64 shared,
               Lanes64 global, Lanes32 bytes, Lanes64 barriers);
+void bulkTensorStore(Context, uint32_t site, uint32_t mask, Lanes64 shared,
+                     Lanes64 maps, Lanes32 coordinates);
+void bulkStore(Context, uint32_t site, uint32_t mask, Lanes64 shared,
+               Lanes64 global, Lanes32 bytes);
+void bulkCommit(Context, uint32_t site, uint32_t mask);
+/// Ends all but the last `pending` groups of each lane.
+void bulkWait(Context, uint32_t site, uint32_t mask, uint32_t pending);
 
 // Warp.cpp
 /// Faults unless all living lanes of `members` are in `mask`.

@@ -87,10 +87,12 @@ void Scheduler::runToEnd() {
     if (runReady() || bulkCopies.deliverOne() || wake(polling))
       continue;
     if (allDone())
-      return checkEnd();
+      break;
     if (!wakeInVain())
       return reportDeadlock();
   }
+  for (const std::unique_ptr<BlockRunner> &block : blocks)
+    block->finish();
 }
 
 //===----------------------------------------------------------------------===//
@@ -161,12 +163,6 @@ bool Scheduler::wake(std::vector<Warp *> &warps) {
   bool isAny = !warps.empty();
   warps.clear();
   return isAny;
-}
-
-/// What only shows when all warps have ended.
-void Scheduler::checkEnd() {
-  for (const std::unique_ptr<BlockRunner> &block : blocks)
-    checkWarpgroups(*block);
 }
 
 bool Scheduler::allDone() const {

@@ -73,7 +73,6 @@ private:
   void resume(Warp &warp);
   bool wake(std::vector<Warp *> &warps);
   bool allDone() const;
-  void checkEnd();
   bool wakeInVain();
   void reportDeadlock();
   LaunchState &state;

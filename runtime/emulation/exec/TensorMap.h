@@ -16,6 +16,7 @@
 #define TSP_EMULATION_EXEC_TENSORMAP_H
 
 #include "Engine.h"
+#include "ptx/Syntax.h"
 
 #include <cstdint>
 
@@ -39,10 +40,15 @@ struct TensorMap {
   uint8_t rank = 0;
   /// Bytes, 1 to 8.
   uint8_t elementBytes = 0;
+  /// What reductions take the elements for.
+  ptx::Kind elementKind = ptx::Kind::Bits;
   /// Bytes within which chunks of 16 bytes are permuted: 0, 32, 64 or 128.
   uint8_t swizzle = 0;
 
   bool isEncoded() const { return magic == encoded; }
+  ptx::Type elementType() const {
+    return {elementKind, uint16_t(8 * elementBytes), false};
+  }
   /// Of the box in shared memory, elements outside of the tensor included.
   uint32_t boxBytes() const;
   /// The addresses from the first to behind the last element that a box at

@@ -75,9 +75,9 @@ struct Site {
   /// Bytes of an element, and elements an access.
   uint8_t size = 0;
   uint8_t count = 1;
-  /// An AtomicOp, ShuffleMode, BarrierKind or BulkDirection.
+  /// An AtomicOp, ShuffleMode or BarrierKind.
   uint8_t operation = 0;
-  /// ArriveFlags, WaitFlags or FenceFlags.
+  /// ArriveFlags, WaitFlags, FenceFlags or BulkFlags.
   uint8_t flags = 0;
   /// Reads what others may write, perhaps again and again.
   bool polls = false;

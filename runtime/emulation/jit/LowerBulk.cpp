@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "exec/BulkCopy.h"
 #include "jit/Lowering.h"
 
 #include "llvm/ADT/StringSwitch.h"
@@ -18,9 +19,9 @@ static bool isKnownModifier(StringRef modifier) {
   return StringSwitch<bool>(modifier)
       .Cases({"async", "bulk", "tensor", "tile", "1d", "2d", "3d", "4d", "5d"},
              true)
-      .Cases({"global", "shared::cta", "shared::cluster", "L2::cache_hint",
-              "mbarrier::complete_tx::bytes"},
+      .Cases({"global", "shared::cta", "shared::cluster", "L2::cache_hint"},
              true)
+      .Cases({"mbarrier::complete_tx::bytes", "bulk_group"}, true)
       .Default(false);
 }
 
@@ -28,27 +29,57 @@ void Lowering::bulkCopy(const Instruction &instruction) {
   // Hints.
   if (instruction.has("prefetch"))
     return;
+  Site where = site();
+  if (instruction.has("commit_group")) {
+    callAt("bulkCommit", where, builder.getVoidTy(), {});
+    return;
+  }
+  if (instruction.has("wait_group")) {
+    if (operand(0).form != Operand::Form::Integer)
+      fail("the number of groups must be a constant");
+    where.flags = instruction.has("read") ? BulkFlags::ReadOnly : 0;
+    callAt("bulkWait", where, builder.getVoidTy(),
+           {builder.getInt32(uint32_t(operand(0).bits))});
+    return;
+  }
+  if (instruction.has("reduce"))
+    readReduction(instruction, where);
   for (const std::string &modifier : instruction.modifiers)
-    if (!isKnownModifier(modifier))
+    if (!isKnownModifier(modifier) && !(where.flags & BulkFlags::Reduce))
       unsupported();
   // To where comes first.
   auto isSpace = [](const std::string &modifier) {
     return modifier == "global" || StringRef(modifier).starts_with("shared");
   };
   auto to = llvm::find_if(instruction.modifiers, isSpace);
-  if (to == instruction.modifiers.end() || *to == "global" ||
-      !instruction.has("global"))
+  if (to == instruction.modifiers.end() || !instruction.has("global"))
     unsupported();
   wide = true;
+  bool isStore = *to == "global";
+  if (!isStore && where.flags & BulkFlags::Reduce)
+    unsupported();
   if (instruction.has("tensor"))
-    loadTensor(instruction);
+    copyTensor(where, isStore);
   else
-    loadBulk();
+    copyBulk(where, isStore);
 }
 
-unsigned Lowering::tensorRank(const Instruction &instruction) const {
-  for (unsigned rank = 1; rank <= 5; ++rank)
-    if (instruction.has((std::to_string(rank) + "d").c_str()))
+/// cp.reduce.async.bulk: its operation, and the type, which a tensor map has
+/// otherwise.
+void Lowering::readReduction(const Instruction &instruction, Site &where) {
+  where.operation = uint8_t(atomicOperation(instruction));
+  where.flags = BulkFlags::Reduce;
+  AtomicOp operation = AtomicOp(where.operation);
+  bool isPlain = !instruction.has("tensor");
+  if (isPlain && (!where.type || where.type.bits < 16))
+    unsupported();
+  if (where.type.isFloat() && operation != AtomicOp::Add)
+    unsupported();
+}
+
+unsigned Lowering::tensorRank() const {
+  for (unsigned rank = 1; rank <= TensorMap::maxRank; ++rank)
+    if (current->has((std::to_string(rank) + "d").c_str()))
       return rank;
   unsupported();
 }
@@ -70,25 +101,31 @@ Lowering::tensorOperand(unsigned index, unsigned rank) {
   return {address(map, ptx::Space::Generic), coordinates};
 }
 
-void Lowering::loadTensor(const Instruction &instruction) {
-  // cp.async.bulk.tensor.2d.shared::cluster.global... [to], [map, {x, y}],
-  // [mbarrier]
-  Site where = site();
-  where.count = uint8_t(tensorRank(instruction));
-  auto [map, coordinates] = tensorOperand(1, where.count);
-  callAt("bulkTensorLoad", where, builder.getVoidTy(),
-         {spill(0, {address(operand(0), ptx::Space::Shared)}), spill(1, {map}),
-          spill(2, coordinates),
-          spill(3, {address(operand(2), ptx::Space::Shared)})});
+void Lowering::copyTensor(Site where, bool isStore) {
+  // ...shared::cluster.global... [to], [map, {x, y}], [mbarrier]
+  // ...global.shared::cta... [map, {x, y}], [from]
+  where.count = uint8_t(tensorRank());
+  auto [map, coordinates] = tensorOperand(isStore ? 0 : 1, where.count);
+  Value *shared = address(operand(isStore ? 1 : 0), ptx::Space::Shared);
+  SmallVector<Value *> arguments = {spill(0, {shared}), spill(1, {map}),
+                                    spill(2, coordinates)};
+  if (!isStore)
+    arguments.push_back(spill(3, {address(operand(2), ptx::Space::Shared)}));
+  callAt(isStore ? "bulkTensorStore" : "bulkTensorLoad", where,
+         builder.getVoidTy(), arguments);
 }
 
-void Lowering::loadBulk() {
-  // cp.async.bulk.shared::cluster.global... [to], [from], size, [mbarrier]
-  callAt("bulkLoad", site(), builder.getVoidTy(),
-         {spill(0, {address(operand(0), ptx::Space::Shared)}),
-          spill(1, {address(operand(1), ptx::Space::Global)}),
-          spill(2, {read(2, ptx::parseType("u32"))}),
-          spill(3, {address(operand(3), ptx::Space::Shared)})});
+void Lowering::copyBulk(Site where, bool isStore) {
+  // ...shared::cluster.global... [to], [from], size, [mbarrier]
+  // ...global.shared::cta... [to], [from], size
+  Value *shared = address(operand(isStore ? 1 : 0), ptx::Space::Shared);
+  Value *global = address(operand(isStore ? 0 : 1), ptx::Space::Global);
+  SmallVector<Value *> arguments = {spill(0, {shared}), spill(1, {global}),
+                                    spill(2, {read(2, ptx::parseType("u32"))})};
+  if (!isStore)
+    arguments.push_back(spill(3, {address(operand(3), ptx::Space::Shared)}));
+  callAt(isStore ? "bulkStore" : "bulkLoad", where, builder.getVoidTy(),
+         arguments);
 }
 
 } // namespace tsp::emulation

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "exec/Barrier.h"
 #include "jit/Lowering.h"
 
 using namespace llvm;
@@ -150,25 +151,24 @@ void Lowering::store(const Instruction &instruction) {
          {spill(0, {to}), spill(1, values)});
 }
 
-void Lowering::atomic(const Instruction &instruction) {
+AtomicOp Lowering::atomicOperation(const Instruction &instruction) const {
   static const std::pair<const char *, AtomicOp> operations[] = {
       {"add", AtomicOp::Add},   {"min", AtomicOp::Min}, {"max", AtomicOp::Max},
       {"and", AtomicOp::And},   {"or", AtomicOp::Or},   {"xor", AtomicOp::Xor},
       {"exch", AtomicOp::Exch}, {"cas", AtomicOp::Cas}, {"inc", AtomicOp::Inc},
       {"dec", AtomicOp::Dec}};
+  for (const auto &[name, operation] : operations)
+    if (instruction.has(name))
+      return operation;
+  unsupported();
+}
+
+void Lowering::atomic(const Instruction &instruction) {
   Type type = instruction.type();
   if (!type || type.bits > 64 || instruction.vectorSize() != 1)
     unsupported();
   Site where = site();
-  bool known = false;
-  for (const auto &[name, operation] : operations)
-    if (instruction.has(name)) {
-      where.operation = uint8_t(operation);
-      known = true;
-      break;
-    }
-  if (!known)
-    unsupported();
+  where.operation = uint8_t(atomicOperation(instruction));
   where.size = uint8_t(type.bits / 8);
   where.polls = ptx::Control::readsFromOthers(instruction);
   bool hasResult = instruction.opcode == "atom";
@@ -192,9 +192,15 @@ void Lowering::atomic(const Instruction &instruction) {
 void Lowering::asyncCopy(const Instruction &instruction) {
   if (instruction.has("bulk"))
     return bulkCopy(instruction);
-  if (!instruction.has("async") || instruction.has("mbarrier"))
+  if (!instruction.has("async"))
     unsupported();
   Site where = site();
+  if (instruction.has("mbarrier")) {
+    // cp.async.mbarrier.arrive{.noinc}.b64 [addr]
+    where.flags = instruction.has("noinc") ? ArriveFlags::NoIncrement : 0;
+    callAt("asyncArrive", where, builder.getVoidTy(), {barrierAddresses(0)});
+    return;
+  }
   if (instruction.has("commit_group")) {
     callAt("asyncCommit", where, builder.getVoidTy(), {});
     return;

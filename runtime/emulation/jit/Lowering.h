@@ -188,6 +188,7 @@ private:
   void store(const Instruction &);
   void atomic(const Instruction &);
   void asyncCopy(const Instruction &);
+  AtomicOp atomicOperation(const Instruction &) const;
   Value *address(const Operand &operand, ptx::Space space);
   bool loadParameter(const Instruction &);
 
@@ -202,9 +203,10 @@ private:
 
   // LowerBulk.cpp
   void bulkCopy(const Instruction &);
-  void loadTensor(const Instruction &);
-  void loadBulk();
-  unsigned tensorRank(const Instruction &) const;
+  void readReduction(const Instruction &, Site &where);
+  void copyTensor(Site where, bool isStore);
+  void copyBulk(Site where, bool isStore);
+  unsigned tensorRank() const;
   std::pair<Value *, llvm::SmallVector<Value *>> tensorOperand(unsigned index,
                                                                unsigned rank);
 
