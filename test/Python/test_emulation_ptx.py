@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Every instruction of the emulation against exact arithmetic, in each way that it is compiled: on vectors of lanes, on some of
 them, and on what all lanes share."""
+import ctypes
+
 import numpy as np
 import pytest
 
@@ -95,3 +97,18 @@ def test_errors_name_instruction_and_line(capfd, line, reason):
     with pytest.raises(cuda_driver.Error):
         cuda_driver.Device().module(text)
     assert reason in capfd.readouterr().err
+
+
+def test_parameters_by_address():
+    """A 32-bit register holds an address of the parameters, which cvta.param makes generic, as one of 64 bits does."""
+    text = HEADER + """.visible .entry k(.param .u64 out, .param .align 8 .b8 values[16]) {
+.reg .b64 %p, %q, %v, %w; .reg .b32 %a;
+mov.b32 %a, values; cvt.u64.u32 %p, %a; cvta.param.u64 %p, %p; ld.b64 %v, [%p+8];
+mov.b64 %q, values; ld.param.b64 %w, [%q]; cvta.param.u64 %q, %q; ld.b64 %q, [%q];
+add.u64 %v, %v, %w; add.u64 %v, %v, %q;
+ld.param.b64 %p, [out]; st.global.b64 [%p], %v; ret; }
+"""
+    device = cuda_driver.Device()
+    out = device.empty((1,), np.uint64)
+    device.module(text).launch("k", 1, 1, [out, (ctypes.c_uint64 * 2)(3, 10)])
+    assert out.download()[0] == 16

@@ -53,6 +53,14 @@ void Lowering::convertAddress(const Instruction &instruction) {
     address = instruction.has("to") ? builder.CreateSub(address, base)
                                     : builder.CreateAdd(address, base);
   }
+  if (instruction.space() == ptx::Space::Param && !instruction.has("to")) {
+    // Unless it is an offset (see read()), it is generic already.
+    Value *base = parameterBase();
+    Value *isOffset =
+        builder.CreateICmpULT(address, constant(uint64_t(1) << 32, type.bits));
+    address = builder.CreateSelect(
+        isOffset, builder.CreateAdd(address, widen(base)), address);
+  }
   write(address);
 }
 

@@ -89,6 +89,8 @@ private:
   Value *readRegister(int reg);
   Value *special(const std::string &name);
   Value *symbolAddress(const Operand &operand);
+  bool isKernelParameter(const ptx::Variable *variable) const;
+  Value *parameterBase();
   Value *sharedBase();
   /// The operand as an integer of the type's width, a vector when `wide`.
   Value *read(const Operand &operand, Type type);

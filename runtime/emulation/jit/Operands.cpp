@@ -80,6 +80,17 @@ Value *Lowering::sharedBase() {
   return builder.CreatePtrToInt(base, builder.getInt64Ty());
 }
 
+bool Lowering::isKernelParameter(const ptx::Variable *variable) const {
+  return function.isKernel && variable &&
+         variable->space == ptx::Space::Param && variable->parameter >= 0;
+}
+
+Value *Lowering::parameterBase() {
+  return builder.CreatePtrToInt(
+      contextField(offsetof(WarpContext, parameters), builder.getPtrTy()),
+      builder.getInt64Ty());
+}
+
 Value *Lowering::symbolAddress(const Operand &operand) {
   const ptx::Variable *variable = operand.variable;
   if (!variable)
@@ -101,7 +112,7 @@ Value *Lowering::symbolAddress(const Operand &operand) {
   case ptx::Space::Const:
     return base(offsetof(WarpContext, variables));
   case ptx::Space::Param:
-    if (function.isKernel && variable->parameter >= 0)
+    if (isKernelParameter(variable))
       return base(offsetof(WarpContext, parameters));
     break;
   default:
@@ -216,6 +227,9 @@ Value *Lowering::read(const Operand &operand, Type type) {
   case Operand::Form::Symbol:
     value = operand.name == "WARP_SZ" ? special(operand.name)
                                       : symbolAddress(operand);
+    // 32 bits hold an offset among the kernel's parameters.
+    if (bits == 32 && isKernelParameter(operand.variable))
+      value = builder.CreateSub(value, parameterBase());
     break;
   case Operand::Form::Address:
   case Operand::Form::List:
