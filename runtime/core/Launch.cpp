@@ -71,6 +71,9 @@ ProcessLaunch tsp::runtime::findLaunch() {
     if (!isSet(names.index) || !isSet(names.count))
       continue;
     launch.launcher = names.launcher;
+    // Under torchrun, PMIx would be that of the srun around it.
+    launch.hasMpi = launch.launcher == "mpirun" ||
+                    (launch.launcher == "srun" && isSet("PMIX_RANK"));
     launch.index = number(names.index, 0);
     launch.count = number(names.count, 1);
     launch.localIndex = number(names.local, launch.index);

@@ -22,6 +22,9 @@ struct ProcessLaunch {
   std::string host;
   int port = 0;
 
+  /// Whether an MPI knows of the processes; else they meet at `host`.
+  bool hasMpi = false;
+
   bool alone() const { return count == 1; }
 };
 

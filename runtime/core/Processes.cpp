@@ -6,167 +6,49 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/Processes.h"
+#include "core/Sockets.h"
 #include "core/Sync.h"
 
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
 using namespace tsp::runtime;
 
-//===----------------------------------------------------------------------===//
-// Sockets
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// What comes before a frame's data.
-struct FrameHeader {
-  uint32_t magic, kind;
-  uint64_t bytes;
-};
-constexpr uint32_t frameMagic = 0x74737031;
 constexpr uint64_t largestFrame = uint64_t(1) << 32;
-} // namespace
-
-static void writeAll(int socket, const void *data, size_t bytes) {
-  auto next = static_cast<const char *>(data);
-  while (bytes > 0) {
-    ssize_t written = ::send(socket, next, bytes, MSG_NOSIGNAL);
-    if (written < 0 && errno == EINTR)
-      continue;
-    if (written <= 0)
-      throw Error(
-          format("a line to another process broke: %s", strerror(errno)));
-    next += written;
-    bytes -= size_t(written);
-  }
-}
-
-static void setUp(int socket) {
-  int yes = 1;
-  setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
-  fcntl(socket, F_SETFD, FD_CLOEXEC);
-}
 
 void Processes::connectToFirst(double timeoutSeconds) {
-  addrinfo hints = {}, *found = nullptr;
-  hints.ai_socktype = SOCK_STREAM;
-  std::string port = std::to_string(launch.port), reason;
-  int64_t end = nowNs() + int64_t(timeoutSeconds * 1e9);
-  int socket = -1;
-  while (socket < 0) {
-    int result = getaddrinfo(launch.host.c_str(), port.c_str(), &hints, &found);
-    reason = result ? gai_strerror(result) : "";
-    for (addrinfo *address = found; !result && address && socket < 0;
-         address = address->ai_next) {
-      int candidate = ::socket(address->ai_family, address->ai_socktype, 0);
-      if (candidate < 0)
-        continue;
-      if (connect(candidate, address->ai_addr, address->ai_addrlen) == 0)
-        socket = candidate;
-      else
-        reason = strerror(errno), close(candidate);
-    }
-    if (!result)
-      freeaddrinfo(found);
-    if (socket < 0 && nowNs() > end)
-      throw Error(format("process %lld of %lld cannot reach process 0 at %s:%d "
-                         "within %g s: %s",
-                         (long long)launch.index, (long long)launch.count,
-                         launch.host.c_str(), launch.port, timeoutSeconds,
-                         reason.c_str()));
-    if (socket < 0) {
-      timespec pause{0, 20000000};
-      nanosleep(&pause, nullptr);
-    }
-  }
-  setUp(socket);
+  std::string reason;
+  int socket = connectTo(launch.host, launch.port, timeoutSeconds, reason);
+  if (socket < 0)
+    throw Error(format("process %lld of %lld cannot reach process 0 at %s:%d "
+                       "within %g s: %s",
+                       (long long)launch.index, (long long)launch.count,
+                       launch.host.c_str(), launch.port, timeoutSeconds,
+                       reason.c_str()));
   lines[0] = std::make_unique<Line>();
   lines[0]->socket = socket;
-  send(0, Hello, std::to_string(launch.index));
-}
-
-/// Makes a socket that listens on a port (0: any); returns it and the port.
-int tsp::runtime::listenOn(int &port) {
-  int socket = ::socket(AF_INET6, SOCK_STREAM, 0);
-  int no = 0, yes = 1;
-  sockaddr_storage address = {};
-  socklen_t length;
-  if (socket >= 0) {
-    setsockopt(socket, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no));
-    auto &in6 = reinterpret_cast<sockaddr_in6 &>(address);
-    in6.sin6_family = AF_INET6;
-    in6.sin6_addr = in6addr_any;
-    in6.sin6_port = htons(uint16_t(port));
-    length = sizeof(in6);
-  } else { // a machine without IPv6
-    socket = ::socket(AF_INET, SOCK_STREAM, 0);
-    auto &in = reinterpret_cast<sockaddr_in &>(address);
-    in.sin_family = AF_INET;
-    in.sin_port = htons(uint16_t(port));
-    length = sizeof(in);
-  }
-  setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-  if (socket < 0 ||
-      bind(socket, reinterpret_cast<sockaddr *>(&address), length) != 0 ||
-      listen(socket, 1024) != 0)
-    throw Error(format("process 0 cannot listen on port %d: %s; choose another "
-                       "one with TSP_PORT",
-                       port, strerror(errno)));
-  setUp(socket);
-  length = sizeof(address);
-  getsockname(socket, reinterpret_cast<sockaddr *>(&address), &length);
-  // The port is at the same place in both kinds of address.
-  port = ntohs(reinterpret_cast<sockaddr_in &>(address).sin_port);
-  return socket;
+  sayHello(socket, launch.index);
 }
 
 void Processes::acceptAll(double timeoutSeconds, int listening) {
   int port = launch.port;
   if (listening < 0)
     listening = listenOn(port);
-  int64_t end = nowNs() + int64_t(timeoutSeconds * 1e9), missing = count() - 1;
-  while (missing > 0) {
-    pollfd waiting{listening, POLLIN, 0};
-    int left = int(std::max<int64_t>(0, (end - nowNs()) / 1000000));
-    if (poll(&waiting, 1, left) <= 0) {
-      if (nowNs() < end)
-        continue;
-      close(listening);
-      throw Error(
-          format("%lld of %lld processes did not come to port %d within "
-                 "%g s",
-                 (long long)missing, (long long)count(), port, timeoutSeconds));
-    }
-    int socket = accept(listening, nullptr, nullptr);
-    if (socket < 0)
-      continue;
-    setUp(socket);
-    // Who it is; anything else that connects is sent away.
-    timeval patience{5, 0};
-    setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-    FrameHeader header = {};
-    char text[24] = "";
-    bool isOurs =
-        recv(socket, &header, sizeof(header), MSG_WAITALL) == sizeof(header) &&
-        header.magic == frameMagic && header.kind == Hello &&
-        header.bytes < sizeof(text) &&
-        recv(socket, text, header.bytes, MSG_WAITALL) == ssize_t(header.bytes);
-    int64_t process = isOurs ? strtoll(text, nullptr, 10) : 0;
-    if (process < 1 || process >= count() || lines[process]) {
-      close(socket);
-      continue;
-    }
-    lines[process] = std::make_unique<Line>();
-    lines[process]->socket = socket;
-    --missing;
+  try {
+    acceptProcesses(listening, count() - 1, timeoutSeconds,
+                    [&](int64_t process, int socket) {
+                      if (process < 1 || process >= count() || lines[process])
+                        return false;
+                      lines[process] = std::make_unique<Line>();
+                      lines[process]->socket = socket;
+                      return true;
+                    });
+  } catch (const Error &error) {
+    throw Error(format("port %d of process 0: %s", port, error.what()));
   }
-  close(listening);
 }
 
 Processes::Processes(const ProcessLaunch &launch, double timeoutSeconds,
@@ -199,10 +81,8 @@ Processes::~Processes() {
 
 void Processes::send(int64_t process, Kind kind, const std::string &data) {
   Line &line = *lines[process];
-  FrameHeader header{frameMagic, kind, data.size()};
   std::lock_guard<std::mutex> lock(line.sending);
-  writeAll(line.socket, &header, sizeof(header));
-  writeAll(line.socket, data.data(), data.size());
+  writeFrame(line.socket, kind, data);
 }
 
 /// To all other processes that still listen.
@@ -279,7 +159,7 @@ bool Processes::readLine(int64_t process) {
   FrameHeader header;
   while (line.received.size() - begin >= sizeof(header)) {
     memcpy(&header, line.received.data() + begin, sizeof(header));
-    if (header.magic != frameMagic || header.bytes > largestFrame)
+    if (header.magic != FrameHeader::ours || header.bytes > largestFrame)
       return false;
     if (line.received.size() - begin - sizeof(header) < header.bytes)
       break;
@@ -434,4 +314,8 @@ void Processes::finish() {
   });
   if (hasFailed.load())
     throw Error(message);
+}
+
+std::string Processes::address() const {
+  return index() == 0 ? "" : localAddress(lines[0]->socket);
 }

@@ -50,6 +50,10 @@ public:
   int64_t count() const { return launch.count; }
   const ProcessLaunch &how() const { return launch; }
 
+  /// Where the others reach this process: its address on the way to process 0,
+  /// or "" on that one's machine, which they know.
+  std::string address() const;
+
   /// From here on errors and reports are handed over.
   void watch(Events newEvents);
   /// Until here; a running handler has ended.
@@ -76,7 +80,7 @@ public:
   void finish();
 
 private:
-  enum Kind : uint32_t { Hello, Data, Report, Abort, Bye };
+  enum Kind : uint32_t { Data = 1, Report, Abort, Bye };
 
   /// The line to one other process.
   struct Line {
@@ -112,10 +116,6 @@ private:
   int wake[2] = {-1, -1};   ///< a pipe that ends the thread's sleep
   std::thread thread;
 };
-
-/// Makes a socket that listens on a port of all addresses; 0: any port, which
-/// is then set.
-int listenOn(int &port);
 
 /// Meets the processes that a launcher started; null when there is but one.
 /// Without an address in the environment MPI has to carry it.

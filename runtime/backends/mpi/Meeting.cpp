@@ -7,6 +7,7 @@
 
 #include "backends/mpi/Mpi.h"
 #include "core/Processes.h"
+#include "core/Sockets.h"
 
 #include <climits>
 #include <cstdlib>

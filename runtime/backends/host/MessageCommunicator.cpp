@@ -1,45 +1,29 @@
-//===- MpiCommunicator.cpp - one rank a process, over MPI -----------------===//
+//===- MessageCommunicator.cpp - one host rank a process ------------------===//
 //
 // Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
+#include "backends/host/MessageCommunicator.h"
 #include "backends/host/HostOps.h"
-#include "backends/mpi/Mpi.h"
 #include "core/GroupCommunicator.h"
-#include "core/MessageTransfer.h"
 
-#include <climits>
 #include <cstring>
-#include <sched.h>
 
 using namespace tsp::runtime;
-using namespace tsp::runtime::mpi;
 
 namespace {
-/// Messages between the processes of a group, done when a function returns.
-class MpiTransport : public Transport {
+/// Messages between the members of a group, done when a function returns.
+class MessageTransport : public Transport {
 public:
-  MpiTransport(const Mpi &mpi, Handle comm, Session &session,
-               std::vector<int64_t> processes, int64_t me, int tag)
-      : mpi(mpi), comm(comm), session(session), processes(std::move(processes)),
-        me(me), tag(tag) {}
+  MessageTransport(MessageLinks &links, std::vector<int64_t> processes,
+                   int64_t me, int tag)
+      : links(links), processes(std::move(processes)), me(me), tag(tag) {}
 
   void exchange(const std::vector<Message> &sends,
                 const std::vector<Message> &receives) override {
-    std::vector<Request> requests;
-    for (const Message &message : receives)
-      inPieces(message, requests, [&](char *data, int bytes, Request *request) {
-        return mpi.irecv(data, bytes, mpi.byte, int(processes[message.peer]),
-                         tag, comm, request);
-      });
-    for (const Message &message : sends)
-      inPieces(message, requests, [&](char *data, int bytes, Request *request) {
-        return mpi.isend(data, bytes, mpi.byte, int(processes[message.peer]),
-                         tag, comm, request);
-      });
-    finish(requests);
+    links.exchange(toProcesses(sends), toProcesses(receives), tag);
   }
 
   void allGather(const std::vector<Gather> &gathers) override {
@@ -75,44 +59,13 @@ public:
   }
 
 private:
-  /// Counts are ints: larger messages go in pieces.
-  template <typename Post>
-  void inPieces(const Message &message, std::vector<Request> &requests,
-                Post post) {
-    const int64_t most = int64_t(1) << 30;
-    for (int64_t done = 0; done < message.bytes; done += most) {
-      requests.emplace_back();
-      mpi.check(post(message.data + done,
-                     int(std::min(most, message.bytes - done)),
-                     &requests.back()),
-                "starting a message");
-    }
+  std::vector<Message> toProcesses(std::vector<Message> messages) const {
+    for (Message &message : messages)
+      message.peer = processes[message.peer];
+    return messages;
   }
 
-  void finish(std::vector<Request> &requests) {
-    int64_t begin = nowNs();
-    for (Request &request : requests) {
-      int done = 0;
-      while (true) {
-        mpi.check(mpi.test(&request, &done, mpi.statusIgnore), "a message");
-        if (done)
-          break;
-        if (session.failed())
-          throw Error("stopped");
-        // MPI makes progress only in its calls: look often at first.
-        if (nowNs() - begin < 2000000) {
-          sched_yield();
-          continue;
-        }
-        timespec pause{0, 50000};
-        nanosleep(&pause, nullptr);
-      }
-    }
-  }
-
-  const Mpi &mpi;
-  const Handle comm;
-  Session &session;
+  MessageLinks &links;
   const std::vector<int64_t> processes; ///< of the group's members
   const int64_t me;
   const int tag;
@@ -120,24 +73,18 @@ private:
 
 /// A thread does the transfers in the order of their starts, beside the rank's
 /// kernels.
-class MpiCommunicator : public GroupCommunicator {
+class MessageCommunicator : public GroupCommunicator {
 public:
-  explicit MpiCommunicator(Session &session)
-      : GroupCommunicator(session), mpi(Mpi::get()),
+  MessageCommunicator(Session &session, std::unique_ptr<MessageLinks> links)
+      : GroupCommunicator(session), links(std::move(links)),
         rank(*session.ranks.front()), pool(1, 0, rank.progress), ops(pool) {
-    // Its own communicator, apart from messages of the embedding program.
-    mpi.check(mpi.commDup(mpi.world, &comm), "MPI_Comm_dup");
-    mpi.check(mpi.commSetErrhandler(comm, mpi.errorsReturn),
-              "MPI_Comm_set_errhandler");
     thread = std::thread([this] { loop(); });
   }
 
-  ~MpiCommunicator() override {
+  ~MessageCommunicator() override {
     stop.store(true);
     bell.ring();
     thread.join();
-    if (session.failed())
-      Mpi::abandon();
   }
 
   void reset() override {
@@ -145,8 +92,6 @@ public:
     std::lock_guard<std::mutex> lock(mutex);
     queue.clear();
   }
-
-  int64_t touched(const tsp_rank &) const override { return ops.touched(); }
 
   void wakeAll() override {
     GroupCommunicator::wakeAll();
@@ -177,7 +122,7 @@ private:
     }
     noteWaitEnd(rank);
     if (session.tracing())
-      rank.pool.track(0).events.push_back({"wait", begin, nowNs(), -1});
+      rank.pool.track(0).events.push_back({traceWait, begin, nowNs(), -1});
     return !session.failed();
   }
 
@@ -206,14 +151,14 @@ private:
     std::vector<int64_t> processes;
     for (const auto &member : flight.group->members)
       processes.push_back(member->index);
-    // Messages of one pair and tag keep their order. Ranks that disagree have
-    // other tags and meet nobody. Every MPI allows tags up to 32767.
+    // Ranks that disagree have other tags and meet nobody. Every MPI allows
+    // tags up to 32767.
     std::string what = format("%d %llu ", flight.group->number,
                               (unsigned long long)flight.number) +
                        own.transfer.signature();
     int tag = int(std::hash<std::string>()(what) % 32768);
     try {
-      MpiTransport transport(mpi, comm, session, processes, flight.me, tag);
+      MessageTransport transport(*links, processes, flight.me, tag);
       MessageTransfer(transport, ops, own.transfer, flight.me).run();
     } catch (const std::exception &error) {
       noteWait(rank, flight);
@@ -231,8 +176,7 @@ private:
     doneBell.ring();
   }
 
-  const Mpi &mpi;
-  Handle comm = nullptr;
+  const std::unique_ptr<MessageLinks> links;
   tsp_rank &rank;
   ThreadPool pool;
   HostOps ops;
@@ -243,32 +187,25 @@ private:
   std::thread thread;
 };
 
-class MpiBackend : public Backend {
+class ProcessBackend : public Backend {
 public:
   std::unique_ptr<Device> makeDevice(tsp_rank &rank) override {
     return host->makeDevice(rank);
   }
   std::unique_ptr<Communicator> makeCommunicator(Session &session) override {
+    const Processes &processes = *session.processes;
     if (session.ranks.size() != 1)
       throw Error(format("%lld processes were started for a model of %lld "
-                         "ranks: over MPI each rank is a process of its own",
-                         (long long)session.processes->count(),
+                         "ranks: in host memory each rank is a process of its "
+                         "own",
+                         (long long)processes.count(),
                          (long long)session.model.numRanks()));
     if (session.options.link_gbps > 0)
       throw Error("--link simulates links between the ranks of one process; "
                   "this run has several");
-    const Mpi &mpi = Mpi::get();
-    int size = 0, index = 0;
-    mpi.check(mpi.commSize(mpi.world, &size), "MPI_Comm_size");
-    mpi.check(mpi.commRank(mpi.world, &index), "MPI_Comm_rank");
-    const Processes &processes = *session.processes;
-    if (size != processes.count() || index != processes.index())
-      throw Error(format("%s started %lld processes, but MPI knows of %d: "
-                         "ranks in host memory are connected by MPI; start "
-                         "them with mpirun",
-                         processes.how().launcher.c_str(),
-                         (long long)processes.count(), size));
-    return std::make_unique<MpiCommunicator>(session);
+    return std::make_unique<MessageCommunicator>(
+        session,
+        processes.how().hasMpi ? makeMpiLinks(session) : makeTcpLinks(session));
   }
 
 private:
@@ -276,6 +213,6 @@ private:
 };
 } // namespace
 
-std::unique_ptr<Backend> tsp::runtime::makeMpiBackend() {
-  return std::make_unique<MpiBackend>();
+std::unique_ptr<Backend> tsp::runtime::makeProcessBackend() {
+  return std::make_unique<ProcessBackend>();
 }
