@@ -246,10 +246,19 @@ void BufferEmitter::emitLaunch(LaunchOp launch) {
   BufferLaunchOp::create(builder, loc, launch.getKernelAttr(), inputs, outputs);
 }
 
+/// Tells where the started transfer packs its parts, as it was planned for `op`.
+Value BufferEmitter::withStaging(Value event, Operation *op) {
+  if (const Buffer *staging = plan.getStaging(op))
+    event.getDefiningOp()->setAttr(
+        kStagingAttr,
+        builder.getDenseI64ArrayAttr({staging->memory.offset, staging->memory.bytes}));
+  return event;
+}
+
 Value BufferEmitter::emitStart(Operation *collective, Value result) {
   Value source = getMemref(collective->getOperand(0)), target = getMemref(result);
   Type event = builder.getI64Type();
-  return llvm::TypeSwitch<Operation *, Value>(collective)
+  Value started = llvm::TypeSwitch<Operation *, Value>(collective)
       .Case([&](AllGatherOp op) {
         return BufferAllGatherOp::create(builder, loc, event, source, target, op.getAxis(),
                                          op.getDim(), op.getTotal(), op.getUnit(), op.getLayout());
@@ -281,6 +290,7 @@ Value BufferEmitter::emitStart(Operation *collective, Value result) {
         return BufferSendRecvOp::create(builder, loc, event, source, target, op.getAxis(),
                                         op.getShift());
       });
+  return withStaging(started, collective);
 }
 
 LogicalResult BufferEmitter::emitWhile(Operation *op) {

@@ -38,6 +38,7 @@ private:
   mlir::LogicalResult emitWhile(mlir::Operation *loop);
   mlir::LogicalResult emitCase(mlir::Operation *op);
   void emitCopies(mlir::Operation *site);
+  mlir::Value withStaging(mlir::Value event, mlir::Operation *op);
   mlir::Value emitStart(mlir::Operation *collective, mlir::Value result);
 
   // Folds (FoldEmitter.cpp).

@@ -32,6 +32,7 @@ BufferPlan::BufferPlan(func::FuncOp entry, MeshAttr mesh)
   makeBuffers();
   planFolds();
   mergeAll();
+  planStaging();
   planCopies();
   layOut();
 }

@@ -193,10 +193,13 @@ struct BuffersToLLVM : tsp::impl::BuffersToLLVMBase<BuffersToLLVM> {
     for (auto function : module.getOps<func::FuncOp>())
       if (function->hasAttr("tsp.entry"))
         entries.push_back(function);
+    Builder attributes(context);
+    if (device)
+      module->setAttr(kDeviceConstantsAttr,
+                      attributes.getI64IntegerAttr(tsp::getConstantBytes(module)));
     if (failed(checkKernels(module)) || failed(lowerGlobals(module)))
       return signalPassFailure();
 
-    Builder attributes(context);
     SmallVector<Attribute> descriptions;
     SmallVector<LLVM::LLVMFuncOp> functions;
     for (func::FuncOp entry : entries) {

@@ -57,17 +57,6 @@ template <typename OpTy> struct CallPattern : mlir::OpConversionPattern<OpTy> {
         callee.name, arguments);
   }
 
-  /// rank, space, communication stream, axis, dtype: how collectives begin.
-  mlir::SmallVector<mlir::Value> begin(mlir::OpBuilder &builder,
-                                       OpTy op) const {
-    auto type = mlir::cast<mlir::MemRefType>(op.getSource().getType());
-    mlir::Location loc = op.getLoc();
-    return {rank(op), i32(builder, loc, space),
-            i32(builder, loc, abi::streamComm),
-            i32(builder, loc, mesh.getAxisIndex(op.getAxis())),
-            i32(builder, loc, getDtypeNumber(type.getElementType()))};
-  }
-
   /// Puts the pointers of a launch into the argument array.
   static mlir::Value storeArguments(mlir::OpBuilder &builder, BufferLaunchOp op,
                                     BufferLaunchOp::Adaptor adaptor,

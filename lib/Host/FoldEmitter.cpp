@@ -80,10 +80,11 @@ Value BufferEmitter::emitFetch(FoldLoopOp fold, unsigned part, Value step) {
                                       index(fold.getPartStarts()[part]));
   Value offset =
       arith::IndexCastOp::create(builder, loc, builder.getI64Type(), start);
-  return BufferBroadcastOp::create(
+  Value event = BufferBroadcastOp::create(
       builder, loc, builder.getI64Type(), getMemref(fold.getParts()[part]),
       offset, target, fold.getAxis(), fold.getPartDims()[part],
       fold.getPartTotals()[part], /*unit=*/1);
+  return withStaging(event, fold);
 }
 
 /// This rank's shard, which is the part of step 0 of a ring.
@@ -119,9 +120,10 @@ SmallVector<Value> BufferEmitter::emitFirstFetches(FoldLoopOp fold) {
       Value target =
           getView(index(buffer.memory.offset),
                   RankedTensorType::get(shape, shard.getElementType()));
-      started.push_back(BufferAllGatherOp::create(
+      Value event = BufferAllGatherOp::create(
           builder, loc, builder.getI64Type(), getMemref(fold.getParts()[p]),
-          target, fold.getAxis(), dim, total, /*unit=*/1, Layout::Contiguous));
+          target, fold.getAxis(), dim, total, /*unit=*/1, Layout::Contiguous);
+      started.push_back(withStaging(event, fold));
     }
     return started;
   }
@@ -212,8 +214,7 @@ static Operation *findLastCollective(FoldLoopOp fold) {
   Operation *last = nullptr;
   Block &body = fold.getBody().front();
   fold.getBody().walk([&](Operation *op) {
-    if (isa<AllGatherOp, ReduceScatterOp, AllReduceOp, AllToAllOp, BroadcastOp,
-            SendRecvOp, FoldLoopOp>(op))
+    if (isCollective(op) || isa<FoldLoopOp>(op))
       last = body.findAncestorOpInBlock(*op);
   });
   return last;

@@ -23,6 +23,10 @@ int64_t tsp::getBytes(Type type) {
   return shaped.getNumElements() * getElementBytes(shaped.getElementType());
 }
 
+bool tsp::isCollective(Operation *op) {
+  return isa<AllGatherOp, ReduceScatterOp, AllReduceOp, AllToAllOp, BroadcastOp, SendRecvOp>(op);
+}
+
 Operation *tsp::getStart(Operation *wait) {
   return cast<WaitOp>(wait).getFuture().getDefiningOp();
 }

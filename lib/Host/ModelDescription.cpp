@@ -11,6 +11,7 @@
 #include "tsp/Host/RuntimeABI.h"
 #include "tsp/Kernels/GPU/DeviceForm.h"
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/Support/JSON.h"
 
 using namespace mlir;
@@ -114,6 +115,13 @@ std::string tsp::describeEntry(func::FuncOp entry) {
   return llvm::formatv("{0}", json::Value(std::move(object))).str();
 }
 
+int64_t tsp::getConstantBytes(ModuleOp module) {
+  int64_t bytes = 0;
+  for (auto global : module.getOps<memref::GlobalOp>())
+    bytes += getBytes(global.getType());
+  return bytes;
+}
+
 std::string tsp::describeModel(ModuleOp module, StringRef strategy, double compileSeconds) {
   MeshAttr mesh = getRankMesh(module);
   json::Array axes, entries;
@@ -130,6 +138,8 @@ std::string tsp::describeModel(ModuleOp module, StringRef strategy, double compi
   if (auto workspace = module->getAttrOfType<IntegerAttr>(kDeviceWorkspaceAttr)) {
     object["target"] = "cuda";
     object["device_workspace_bytes"] = workspace.getInt();
+    object["device_constant_bytes"] =
+        module->getAttrOfType<IntegerAttr>(kDeviceConstantsAttr).getInt();
   }
   return llvm::formatv("{0}", json::Value(std::move(object))).str();
 }

@@ -73,7 +73,7 @@ static void duplicateFills(func::FuncOp entry) {
   });
 }
 
-/// {arena_bytes, peak_bytes, copies, at_peak = [{bytes, buffer}, ..]}
+/// {arena_bytes, peak_bytes, staging_bytes, copies, at_peak = [{bytes, buffer}, ..]}
 static DictionaryAttr describePlan(Builder &builder, const BufferPlan &plan, int64_t copies) {
   SmallVector<Attribute> atPeak;
   for (const Buffer *buffer : plan.getBuffersAtPeak())
@@ -83,6 +83,7 @@ static DictionaryAttr describePlan(Builder &builder, const BufferPlan &plan, int
   return builder.getDictionaryAttr(
       {builder.getNamedAttr("arena_bytes", builder.getI64IntegerAttr(plan.getArenaBytes())),
        builder.getNamedAttr("peak_bytes", builder.getI64IntegerAttr(plan.getPeakBytes())),
+       builder.getNamedAttr("staging_bytes", builder.getI64IntegerAttr(plan.getStagingBytes())),
        builder.getNamedAttr("copies", builder.getI64IntegerAttr(copies)),
        builder.getNamedAttr("at_peak", builder.getArrayAttr(atPeak))});
 }

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CallPattern.h"
-#include "tsp/Host/HostLiveness.h"
+#include "tsp/Host/BufferPlan.h"
 #include "tsp/Host/ModelDescription.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -41,7 +41,7 @@ void tsp::declareRuntime(ModuleOp module) {
   for (RuntimeFunction function :
        {abi::launch, abi::deviceLaunch, abi::axisIndex, abi::copy, abi::read, abi::write,
         abi::constant, abi::allGather, abi::reduceScatter, abi::allReduce, abi::allToAll,
-        abi::broadcast, abi::sendRecv, abi::wait})
+        abi::broadcast, abi::sendRecv, abi::staging, abi::wait})
     LLVM::LLVMFuncOp::create(builder, module.getLoc(), function.name,
                              getFunctionType(module.getContext(), function));
 }
@@ -174,122 +174,131 @@ struct WaitPattern : CallPattern<BufferWaitOp> {
   }
 };
 
-struct AllGatherPattern : CallPattern<BufferAllGatherOp> {
-  using CallPattern::CallPattern;
-  LogicalResult matchAndRewrite(BufferAllGatherOp op, Adaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    Location loc = op.getLoc();
-    auto type = cast<MemRefType>(op.getSource().getType());
-    SmallVector<Value> arguments = begin(rewriter, op);
-    arguments.append({adaptor.getTarget(), adaptor.getSource(),
-                      i64(rewriter, loc, getOuter(type, op.getDim())),
-                      i64(rewriter, loc, op.getTotal()),
-                      i64(rewriter, loc, getInnerBytes(type, op.getDim())),
-                      i32(rewriter, loc, (int64_t)op.getLayout()), i64(rewriter, loc, op.getUnit())});
-    rewriter.replaceOp(op, call(rewriter, loc, abi::allGather, arguments));
-    return success();
+/// Arguments of a call, written one after the other.
+struct Arguments {
+  OpBuilder &builder;
+  Location loc;
+  SmallVector<Value> list;
+
+  void number(Type type, int64_t value) {
+    list.push_back(LLVM::ConstantOp::create(builder, loc, type,
+                                            builder.getIntegerAttr(type, value)));
+  }
+  void i32(int64_t value) { number(builder.getI32Type(), value); }
+  void i64(int64_t value) { number(builder.getI64Type(), value); }
+
+  /// A value as [outer][total][inner bytes] around the dim that is sharded.
+  void sizes(MemRefType type, int64_t dim, int64_t total) {
+    i64(getOuter(type, dim));
+    i64(total);
+    i64(getInnerBytes(type, dim));
+  }
+  void placement(Layout layout, int64_t unit) {
+    i32(int64_t(layout));
+    i64(unit);
   }
 };
 
-struct ReduceScatterPattern : CallPattern<BufferReduceScatterOp> {
-  using CallPattern::CallPattern;
-  LogicalResult matchAndRewrite(BufferReduceScatterOp op, Adaptor adaptor,
+// What a collective's function takes behind the buffers; returns the function.
+
+RuntimeFunction addArguments(BufferAllGatherOp op, BufferAllGatherOp::Adaptor, Arguments &add) {
+  add.sizes(cast<MemRefType>(op.getSource().getType()), op.getDim(), op.getTotal());
+  add.placement(op.getLayout(), op.getUnit());
+  return abi::allGather;
+}
+
+RuntimeFunction addArguments(BufferReduceScatterOp op, BufferReduceScatterOp::Adaptor,
+                             Arguments &add) {
+  add.sizes(cast<MemRefType>(op.getSource().getType()), op.getDim(), op.getTotal());
+  add.placement(op.getLayout(), op.getUnit());
+  return abi::reduceScatter;
+}
+
+RuntimeFunction addArguments(BufferAllReduceOp op, BufferAllReduceOp::Adaptor, Arguments &add) {
+  add.i64(cast<MemRefType>(op.getSource().getType()).getNumElements());
+  return abi::allReduce;
+}
+
+RuntimeFunction addArguments(BufferAllToAllOp op, BufferAllToAllOp::Adaptor, Arguments &add) {
+  auto type = cast<MemRefType>(op.getSource().getType());
+  struct {
+    int64_t dim, total, unit;
+    Layout layout;
+  } split{int64_t(op.getSplitDim()), int64_t(op.getSplitTotal()), int64_t(op.getSplitUnit()),
+          op.getSplitLayout()},
+      concat{int64_t(op.getConcatDim()), int64_t(op.getConcatTotal()),
+             int64_t(op.getConcatUnit()), op.getConcatLayout()};
+  // The runtime names the two dims by their order.
+  bool splitFirst = split.dim < concat.dim;
+  auto &first = splitFirst ? split : concat, &second = splitFirst ? concat : split;
+  add.i64(getOuter(type, first.dim));
+  add.i64(first.total);
+  add.i64(product(type.getShape().slice(first.dim + 1, second.dim - first.dim - 1)));
+  add.i64(second.total);
+  add.i64(getInnerBytes(type, second.dim));
+  add.i32(splitFirst ? 0 : 1);
+  add.placement(first.layout, first.unit);
+  add.placement(second.layout, second.unit);
+  return abi::allToAll;
+}
+
+RuntimeFunction addArguments(BufferBroadcastOp op, BufferBroadcastOp::Adaptor adaptor,
+                             Arguments &add) {
+  add.sizes(cast<MemRefType>(op.getSource().getType()), op.getDim(), op.getTotal());
+  add.placement(Layout::Contiguous, op.getUnit());
+  add.list.push_back(adaptor.getOffset());
+  add.i64(cast<MemRefType>(op.getTarget().getType()).getDimSize(op.getDim()));
+  return abi::broadcast;
+}
+
+RuntimeFunction addArguments(BufferSendRecvOp op, BufferSendRecvOp::Adaptor, Arguments &add) {
+  add.i64(getBytes(op.getSource().getType()));
+  add.i64(op.getShift());
+  return abi::sendRecv;
+}
+
+template <typename OpTy> struct CollectivePattern : CallPattern<OpTy> {
+  using CallPattern<OpTy>::CallPattern;
+  LogicalResult matchAndRewrite(OpTy op, typename OpTy::Adaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    Location loc = op.getLoc();
+    this->giveStaging(rewriter, op);
     auto type = cast<MemRefType>(op.getSource().getType());
-    SmallVector<Value> arguments = begin(rewriter, op);
-    arguments.append({i32(rewriter, loc, (int64_t)op.getCombine()), adaptor.getTarget(),
-                      adaptor.getSource(), i64(rewriter, loc, getOuter(type, op.getDim())),
-                      i64(rewriter, loc, op.getTotal()),
-                      i64(rewriter, loc, getInnerBytes(type, op.getDim())),
-                      i32(rewriter, loc, (int64_t)op.getLayout()), i64(rewriter, loc, op.getUnit())});
-    rewriter.replaceOp(op, call(rewriter, loc, abi::reduceScatter, arguments));
+    Arguments add{rewriter, op.getLoc(), {this->rank(op)}};
+    add.i32(this->space);
+    add.i32(abi::streamComm);
+    add.i32(this->mesh.getAxisIndex(op.getAxis()));
+    add.i32(getDtypeNumber(type.getElementType()));
+    if (auto combine = op->template getAttrOfType<CombineKindAttr>("combine"))
+      add.i32(int64_t(combine.getValue()));
+    add.list.append({adaptor.getTarget(), adaptor.getSource()});
+    RuntimeFunction function = addArguments(op, adaptor, add);
+    rewriter.replaceOp(op, this->call(rewriter, op.getLoc(), function, add.list));
     return success();
   }
-};
 
-struct AllReducePattern : CallPattern<BufferAllReduceOp> {
-  using CallPattern::CallPattern;
-  LogicalResult matchAndRewrite(BufferAllReduceOp op, Adaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
+  /// Names the part of the arena in which the transfer packs.
+  static void giveStaging(OpBuilder &builder, OpTy op) {
+    auto place = op->template getAttrOfType<DenseI64ArrayAttr>(kStagingAttr);
+    if (!place)
+      return;
     Location loc = op.getLoc();
-    auto type = cast<MemRefType>(op.getSource().getType());
-    SmallVector<Value> arguments = begin(rewriter, op);
-    arguments.append({i32(rewriter, loc, (int64_t)op.getCombine()), adaptor.getTarget(),
-                      adaptor.getSource(), i64(rewriter, loc, type.getNumElements())});
-    rewriter.replaceOp(op, call(rewriter, loc, abi::allReduce, arguments));
-    return success();
-  }
-};
-
-struct AllToAllPattern : CallPattern<BufferAllToAllOp> {
-  using CallPattern::CallPattern;
-  LogicalResult matchAndRewrite(BufferAllToAllOp op, Adaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    Location loc = op.getLoc();
-    auto type = cast<MemRefType>(op.getSource().getType());
-    // The runtime names the two dims by their order.
-    bool splitFirst = op.getSplitDim() < op.getConcatDim();
-    int64_t dims[2] = {(int64_t)op.getSplitDim(), (int64_t)op.getConcatDim()};
-    int64_t totals[2] = {(int64_t)op.getSplitTotal(), (int64_t)op.getConcatTotal()};
-    int64_t units[2] = {(int64_t)op.getSplitUnit(), (int64_t)op.getConcatUnit()};
-    int64_t layouts[2] = {(int64_t)op.getSplitLayout(), (int64_t)op.getConcatLayout()};
-    int first = splitFirst ? 0 : 1, second = 1 - first;
-    int64_t mid = product(type.getShape().slice(dims[first] + 1, dims[second] - dims[first] - 1));
-    SmallVector<Value> arguments = begin(rewriter, op);
-    arguments.append({adaptor.getTarget(), adaptor.getSource(),
-                      i64(rewriter, loc, getOuter(type, dims[first])),
-                      i64(rewriter, loc, totals[first]), i64(rewriter, loc, mid),
-                      i64(rewriter, loc, totals[second]),
-                      i64(rewriter, loc, getInnerBytes(type, dims[second])),
-                      i32(rewriter, loc, splitFirst ? 0 : 1),
-                      i32(rewriter, loc, layouts[first]), i64(rewriter, loc, units[first]),
-                      i32(rewriter, loc, layouts[second]), i64(rewriter, loc, units[second])});
-    rewriter.replaceOp(op, call(rewriter, loc, abi::allToAll, arguments));
-    return success();
-  }
-};
-
-struct BroadcastPattern : CallPattern<BufferBroadcastOp> {
-  using CallPattern::CallPattern;
-  LogicalResult matchAndRewrite(BufferBroadcastOp op, Adaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    Location loc = op.getLoc();
-    auto type = cast<MemRefType>(op.getSource().getType());
-    auto part = cast<MemRefType>(op.getTarget().getType());
-    SmallVector<Value> arguments = begin(rewriter, op);
-    arguments.append({adaptor.getTarget(), adaptor.getSource(),
-                      i64(rewriter, loc, getOuter(type, op.getDim())),
-                      i64(rewriter, loc, op.getTotal()),
-                      i64(rewriter, loc, getInnerBytes(type, op.getDim())),
-                      i32(rewriter, loc, (int64_t)Layout::Contiguous),
-                      i64(rewriter, loc, op.getUnit()), adaptor.getOffset(),
-                      i64(rewriter, loc, part.getDimSize(op.getDim()))});
-    rewriter.replaceOp(op, call(rewriter, loc, abi::broadcast, arguments));
-    return success();
-  }
-};
-
-struct SendRecvPattern : CallPattern<BufferSendRecvOp> {
-  using CallPattern::CallPattern;
-  LogicalResult matchAndRewrite(BufferSendRecvOp op, Adaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    Location loc = op.getLoc();
-    SmallVector<Value> arguments = begin(rewriter, op);
-    arguments.append({adaptor.getTarget(), adaptor.getSource(),
-                      i64(rewriter, loc, getBytes(op.getSource().getType())),
-                      i64(rewriter, loc, op.getShift())});
-    rewriter.replaceOp(op, call(rewriter, loc, abi::sendRecv, arguments));
-    return success();
+    Value arena = CallPattern<OpTy>::function(op).getArgument(3);
+    Value memory = LLVM::GEPOp::create(builder, loc, arena.getType(), builder.getI8Type(), arena,
+                                       CallPattern<OpTy>::i64(builder, loc, place[0]));
+    CallPattern<OpTy>::call(builder, loc, abi::staging,
+                            {CallPattern<OpTy>::rank(op), memory,
+                             CallPattern<OpTy>::i64(builder, loc, place[1])});
   }
 };
 } // namespace
 
 void tsp::populateRuntimeCallPatterns(const LLVMTypeConverter &converter,
                                       RewritePatternSet &patterns, MeshAttr mesh, int space) {
-  patterns.add<CopyPattern, ReadPattern, AxisIndexPattern, WaitPattern, AllGatherPattern,
-               ReduceScatterPattern, AllReducePattern, AllToAllPattern, BroadcastPattern,
-               SendRecvPattern>(converter, patterns.getContext(), mesh, space);
+  patterns.add<CopyPattern, ReadPattern, AxisIndexPattern, WaitPattern,
+               CollectivePattern<BufferAllGatherOp>, CollectivePattern<BufferReduceScatterOp>,
+               CollectivePattern<BufferAllReduceOp>, CollectivePattern<BufferAllToAllOp>,
+               CollectivePattern<BufferBroadcastOp>, CollectivePattern<BufferSendRecvOp>>(
+      converter, patterns.getContext(), mesh, space);
   if (space == abi::spaceHost)
     patterns.add<LaunchPattern, StorePattern, GetGlobalPattern>(converter, patterns.getContext(),
                                                                 mesh, space);

@@ -8,6 +8,7 @@
 #include "tsp/Dialect/StableHLO/IR/StableHLODialect.h"
 #include "tsp/Dialect/TSP/IR/TspDialect.h"
 #include "tsp/Host/Host.h"
+#include "tsp/Host/HostLiveness.h"
 
 namespace tsp {
 #define GEN_PASS_DEF_STARTCOLLECTIVES
@@ -16,10 +17,6 @@ namespace tsp {
 
 using namespace mlir;
 using namespace tsp;
-
-static bool isCollective(Operation *op) {
-  return isa<AllGatherOp, ReduceScatterOp, AllReduceOp, AllToAllOp, BroadcastOp, SendRecvOp>(op);
-}
 
 /// Whether ranks meet in the op: the order of such ops is kept. A fold loop
 /// fetches its parts even when its body holds no collective.

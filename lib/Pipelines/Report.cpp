@@ -8,6 +8,7 @@
 #include "Report.h"
 #include "tsp/Dialect/TSP/IR/TspDialect.h"
 #include "tsp/Host/BufferPlan.h"
+#include "tsp/Host/ModelDescription.h"
 #include "tsp/Kernels/GPU/DeviceForm.h"
 #include "tsp/Kernels/Kernels.h"
 
@@ -43,6 +44,7 @@ static json::Object reportEntry(func::FuncOp entry, DictionaryAttr plan) {
   return json::Object{{"name", entry.getName()},
                       {"arena_bytes", number("arena_bytes")},
                       {"peak_bytes", number("peak_bytes")},
+                      {"staging_bytes", number("staging_bytes")},
                       {"copies", number("copies")},
                       {"launches", launches},
                       {"collectives", std::move(collectives)},
@@ -79,7 +81,13 @@ static json::Object reportDevice(ModuleOp module, const DeviceCode &device) {
   for (const KernelResources &kernel : device.resources)
     if (auto function = module.lookupSymbol<func::FuncOp>(kernel.kernel))
       kernels.push_back(reportKernel(kernel, function));
+  int64_t workspace = 0;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (isDeviceKernel(function))
+      workspace = std::max(workspace, getDeviceLaunch(function).workspaceBytes);
   return json::Object{{"fatbin_bytes", int64_t(device.fatbin.size())},
+                      {"constant_bytes", getConstantBytes(module)},
+                      {"workspace_bytes", workspace},
                       {"kernels", std::move(kernels)}};
 }
 

@@ -34,7 +34,7 @@ void BufferOps::combineParts(const Transfer &transfer, int64_t me,
   int64_t count = totalBytes(moves) / dtypeSize(transfer.dtype);
   for (const Move &fill : zeroFills(transfer, me))
     zero(fill, dst);
-  if (moves.size() == 1 && moves[0].dstDense())
+  if (!needsScratch(moves))
     return combine(transfer, dst + moves[0].dst, parts, count);
   combine(transfer, scratch, parts, count);
   unpack(moves, dst, scratch);

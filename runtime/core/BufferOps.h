@@ -23,9 +23,6 @@ public:
   virtual void move(const Move &move, char *dst, const char *src) = 0;
   virtual void zero(const Move &fill, char *dst) = 0;
 
-  /// Memory for packed parts, until the next transfer.
-  virtual char *buffer(int64_t bytes) = 0;
-
   /// dst[count] = combination of the sources' elements, in their order.
   virtual void combine(const Transfer &transfer, char *dst,
                        const Sources &sources, int64_t count) = 0;
@@ -40,9 +37,12 @@ public:
   void unpack(const std::vector<Move> &moves, char *dst, const char *src);
 
   /// The end of a reduce_scatter: the ranks' parts are packed (the moves one
-  /// after the other); `scratch` has room for one more.
+  /// after the other); `scratch` has room for one more, if `needsScratch`.
   void combineParts(const Transfer &transfer, int64_t me, const Sources &parts,
                     char *scratch);
+  static bool needsScratch(const std::vector<Move> &own) {
+    return own.size() != 1 || !own[0].dstDense();
+  }
   /// Rows [begin, begin + rows) of an all_reduce, whose sources start there.
   void combineRows(const Transfer &transfer, int64_t begin, int64_t rows,
                    const Sources &sources, const Sources &sources2);

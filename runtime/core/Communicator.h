@@ -14,11 +14,17 @@ struct tsp_rank;
 
 namespace tsp::runtime {
 
+class Block;
+
 /// A backend's collectives. Functions return false after Session::fail; the
 /// caller then leaves the compiled code.
 class Communicator {
 public:
   virtual ~Communicator() = default;
+
+  /// A block of a rank that its transfers will use, as long as this object
+  /// lives. On the rank's main thread.
+  virtual void addMemory(tsp_rank &, const Block &) {}
 
   /// Before each call of an entry, while no rank runs.
   virtual void reset() = 0;
@@ -40,9 +46,6 @@ public:
   /// What a rank's device may be waiting for, for the message about a device
   /// that does nothing: a sentence, or "".
   virtual std::string waitingText(tsp_rank &) { return ""; }
-
-  /// Bytes of its own buffers for a rank that are in use, beside the device's.
-  virtual int64_t touched(const tsp_rank &) const { return 0; }
 
   /// Wakes all ranks that wait, after Session::fail.
   virtual void wakeAll() = 0;

@@ -197,7 +197,9 @@ void tsp_fail(tsp_rank *rank, const char *message) {
 //===----------------------------------------------------------------------===//
 
 /// Starts a transfer, or leaves the compiled code.
-static tsp_event start(tsp_rank *rank, const Transfer &transfer) {
+static tsp_event start(tsp_rank *rank, Transfer transfer) {
+  transfer.staging = rank->staging;
+  transfer.stagingBytes = rank->stagingBytes;
   tsp_event event = -1;
   if (!rank->session.communicator->start(*rank, transfer, event))
     unwind(*rank);
@@ -224,6 +226,11 @@ static Transfer makeTransfer(Collective kind, int32_t axis, int32_t dtype,
   transfer.dim = {total, 1, layout, unit};
   transfer.inner = inner;
   return transfer;
+}
+
+void tsp_staging(tsp_rank *rank, void *memory, int64_t bytes) {
+  rank->staging = static_cast<char *>(memory);
+  rank->stagingBytes = bytes;
 }
 
 tsp_event tsp_all_gather_start(tsp_rank *rank, int32_t, int32_t, int32_t axis,

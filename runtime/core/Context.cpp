@@ -22,6 +22,8 @@ Context::Context(const tsp_model &model, const tsp_options &options)
   session->runOnRanks([this, arenaBytes](tsp_rank &rank) {
     rank.persistent = rank.device->allocate(persistentBytes);
     rank.arena = rank.device->allocate(arenaBytes);
+    session->communicator->addMemory(rank, *rank.persistent);
+    session->communicator->addMemory(rank, *rank.arena);
     rank.borders.resize(desc.entries.size());
   });
 }
@@ -151,6 +153,7 @@ void Context::prepare(int entry) {
     return;
   session->runOnRanks([this, entry](tsp_rank &rank) {
     rank.borders[entry] = rank.device->allocate(entries[entry].blockBytes);
+    session->communicator->addMemory(rank, *rank.borders[entry]);
   });
 }
 
@@ -256,6 +259,7 @@ void Context::callHere(int entry) {
   EntryState *state = &entries[entry];
   for (auto &rank : session->ranks) {
     rank->counts.clear();
+    tsp_staging(rank.get(), nullptr, 0);
     rank->activity.store(Activity::Computing);
   }
   session->communicator->reset();

@@ -93,6 +93,7 @@ private:
                     std::shared_ptr<TensorFile> file, const FileTensor &tensor);
   std::string ofAllProcesses(const std::string &mine) const;
   std::string unusedNames() const;
+  int64_t plannedBytes() const;
   void checkUsable() const;
   void loadHere(int entry);
   void callHere(int entry);

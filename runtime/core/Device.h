@@ -103,8 +103,8 @@ public:
 /// Ranks are threads of this process.
 std::unique_ptr<Backend> makeHostBackend();
 
-/// The same memory; one rank a process, connected by MPI.
-std::unique_ptr<Backend> makeMpiBackend();
+/// The same memory; one rank a process, connected by MPI or TCP.
+std::unique_ptr<Backend> makeProcessBackend();
 
 /// Throws an Error that says what is missing when this machine has no driver.
 std::unique_ptr<Backend> makeCudaBackend(const ModelDesc &model,

@@ -57,7 +57,7 @@ void MessageTransfer::allGather() {
     return moveOwn();
   bool direct = transfer.outer == 1 && transfer.dim.layout == TSP_CONTIGUOUS &&
                 transfer.dim.local() * ranks == transfer.dim.total;
-  char *all = direct ? dst : ops.buffer(part * ranks);
+  char *all = direct ? dst : stage(part * ranks);
   transport.allGather({{src, all, part}});
   for (int64_t peer = 0; !direct && peer < ranks; ++peer)
     for (const Move &move : movesBetween(transfer, me, peer))
@@ -76,8 +76,7 @@ void MessageTransfer::broadcast() {
     for (const Move &move : moves.back())
       strided += move.dstDense() && move.srcDense() ? 0 : move.total();
   }
-  char *packed = strided ? ops.buffer(strided) : nullptr;
-  char *next = packed;
+  char *next = stage(strided);
   for (const Move &move : moves[me])
     if (!(move.dstDense() && move.srcDense()))
       ops.move(move, dst, src);
@@ -132,7 +131,7 @@ void MessageTransfer::exchange() {
       incoming.push_back(in);
     }
   }
-  char *next = strided ? ops.buffer(strided) : nullptr;
+  char *next = stage(strided);
   std::vector<Transport::Message> sends, receives;
   for (const Part &out : outgoing) {
     int64_t bytes = totalBytes(out.moves);
@@ -160,39 +159,45 @@ void MessageTransfer::exchange() {
 // Reductions
 //===----------------------------------------------------------------------===//
 
+/// Whether moves between two ranks read one piece.
+static bool readOnePiece(const std::vector<Move> &moves) {
+  return moves.size() == 1 && moves[0].srcDense();
+}
+
 /// All parts for this rank come together, packed, and are combined.
 void MessageTransfer::reduceScatter() {
-  int64_t mine = totalBytes(movesBetween(transfer, me, me));
-  int64_t others = 0; // what is sent, where it has to be packed
+  if (ranks == 1) {
+    zeroPadding();
+    return moveOwn();
+  }
   std::vector<std::vector<Move>> outgoing;
+  int64_t packed = 0; // of what is sent
   for (int64_t peer = 0; peer < ranks; ++peer) {
     outgoing.push_back(movesBetween(transfer, peer, me));
-    others += totalBytes(outgoing.back());
+    if (peer != me && !readOnePiece(outgoing[peer]))
+      packed += totalBytes(outgoing[peer]);
   }
-  char *scratch = ops.buffer(mine * (ranks + 1) + others);
-  char *parts = scratch + mine, *next = parts + mine * ranks;
+  int64_t mine = totalBytes(outgoing[me]);
+  bool scatters = BufferOps::needsScratch(outgoing[me]);
+  char *parts = stage(mine * (ranks + scatters) + packed);
+  char *next = parts + mine * ranks, *scratch = next + packed;
   std::vector<Transport::Message> sends, receives;
   std::vector<const void *> sources;
   for (int64_t peer = 0; peer < ranks; ++peer) {
+    const std::vector<Move> &moves = outgoing[peer];
+    int64_t bytes = totalBytes(moves);
     char *part = parts + peer * mine;
-    sources.push_back(part);
-    if (peer == me) {
-      ops.pack(outgoing[peer], part, src);
-      continue;
-    }
-    if (mine > 0)
+    if (peer != me && mine > 0)
       receives.push_back({peer, part, mine});
-    int64_t bytes = totalBytes(outgoing[peer]);
-    if (bytes == 0)
-      continue;
-    bool direct = outgoing[peer].size() == 1 && outgoing[peer][0].srcDense();
-    char *data =
-        direct ? const_cast<char *>(src) + outgoing[peer][0].src : next;
-    if (!direct) {
-      ops.pack(outgoing[peer], data, src);
-      next += bytes;
+    char *data = const_cast<char *>(src) + (moves.empty() ? 0 : moves[0].src);
+    if (!readOnePiece(moves)) {
+      data = peer == me ? part : next;
+      ops.pack(moves, data, src);
+      next += peer == me ? 0 : bytes;
     }
-    sends.push_back({peer, data, bytes});
+    sources.push_back(peer == me ? data : part);
+    if (peer != me && bytes > 0)
+      sends.push_back({peer, data, bytes});
   }
   transport.exchange(sends, receives);
   ops.combineParts(transfer, me, sources, scratch);
@@ -219,7 +224,7 @@ void MessageTransfer::gatherAll() {
     return;
   // The second halves begin at an aligned place.
   int64_t begin2 = (bytes * ranks + 63) / 64 * 64;
-  char *all = ops.buffer(begin2 + bytes2 * ranks);
+  char *all = stage(begin2 + bytes2 * ranks);
   std::vector<Transport::Gather> gathers = {{src, all, bytes}};
   if (bytes2)
     gathers.push_back(
@@ -242,7 +247,7 @@ void MessageTransfer::reduceSlice() {
   int64_t size2 = transfer.dtype2 < 0 ? 0 : dtypeSize(transfer.dtype2);
   int64_t bytes = rows * transfer.inner, bytes2 = rows * size2;
   int64_t begin2 = (bytes * ranks + 63) / 64 * 64;
-  char *all = ops.buffer(begin2 + bytes2 * ranks);
+  char *all = stage(begin2 + bytes2 * ranks);
   auto src2 = static_cast<const char *>(transfer.src2);
   std::vector<Transport::Message> sends, receives;
   std::vector<const void *> parts, parts2;

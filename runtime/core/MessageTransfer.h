@@ -68,6 +68,7 @@ private:
   void zeroPadding();
   /// Moves of this rank's own part.
   void moveOwn();
+  char *stage(int64_t bytes) { return bytes ? transfer.stage(bytes) : nullptr; }
 
   Transport &transport;
   BufferOps &ops;

@@ -71,6 +71,7 @@ public:
       throw Error("the model is for target '" + model.target +
                   "'; this runtime has host and cuda");
     readSize(json, "device_workspace_bytes", root, model.workspaceBytes);
+    readSize(json, "device_constant_bytes", root, model.constantBytes);
     readMesh(json.at("mesh", root));
     if (const Json *groups = json.find("groups"))
       readGroups(*groups);

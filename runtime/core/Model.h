@@ -68,6 +68,7 @@ struct ModelDesc {
   std::string target = "host"; ///< or "cuda"
   const tsp_device_image *device = nullptr;
   int64_t workspaceBytes = 0; ///< of the device's kernels
+  int64_t constantBytes = 0;  ///< that are copied to the device
   MeshShape mesh;
   std::vector<std::string> axisNames;
   std::vector<AxisGroup> groups; ///< the mesh axes, then the groups

@@ -56,12 +56,15 @@ struct tsp_rank {
   std::unique_ptr<tsp::runtime::Block> persistent, arena;
   std::vector<std::unique_ptr<tsp::runtime::Block>> borders; ///< one an entry
   int64_t parameterBytes = 0;
-  int64_t plannedBytes = 0; ///< the largest of the entries called
 
   // Statistics of the last call, and the time of each.
   std::map<std::pair<int, int>, tsp::runtime::CollectiveCount> counts;
   std::vector<double> runSeconds;
   tsp::runtime::TraceTrack transfers; ///< start to end of each collective
+
+  /// Of tsp_staging.
+  char *staging = nullptr;
+  int64_t stagingBytes = 0;
 
   /// Measured nanoseconds of one grid point, by kernel.
   std::unordered_map<tsp_kernel_fn, double> kernelCost;

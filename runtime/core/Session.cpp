@@ -46,7 +46,7 @@ Session::Session(const ModelDesc &model, const tsp_options &options)
     roster = std::make_unique<Roster>(model, options.watchdog_s);
   }
   backend = model.onDevice() ? makeCudaBackend(model, options)
-            : processes      ? makeMpiBackend()
+            : processes      ? makeProcessBackend()
                              : makeHostBackend();
   for (int64_t i = 0; i < count; ++i)
     ranks.push_back(std::make_unique<tsp_rank>(*this, first + i, i));
@@ -236,8 +236,7 @@ int64_t tsp_rank::axisSize(int32_t group) const {
 
 int64_t tsp_rank::touchedBytes() const {
   int64_t sum = persistent->touched() + arena->touched() +
-                pool.scratchTouched() + device->touched() +
-                session.communicator->touched(*this);
+                pool.scratchTouched() + device->touched();
   for (const auto &border : borders)
     sum += border ? border->touched() : 0;
   return sum;

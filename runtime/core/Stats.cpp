@@ -25,22 +25,56 @@ static std::string collectivesText(const tsp_rank &rank) {
   return out + "]";
 }
 
+/// All that a rank has traced.
+static TraceProcess tracksOf(tsp_rank &rank) {
+  TraceProcess tracks;
+  for (int i = 0; i < rank.session.threads; ++i)
+    tracks.push_back(&rank.pool.track(i));
+  rank.device->addTracks(tracks);
+  tracks.push_back(&rank.transfers);
+  return tracks;
+}
+
+/// The transfers of all calls that no kernel hid completely.
+static std::string exposedText(tsp_rank &rank) {
+  std::string out = "[";
+  for (const TracedTransfer &transfer : findTransfers(tracksOf(rank))) {
+    const TraceEvent &event = *transfer.event;
+    if (transfer.exposed == 0)
+      continue;
+    out += out.size() > 1 ? ",\n       " : "\n       ";
+    out += format("{\"collective\": \"%s\", \"begin_us\": %.3f, \"us\": %.3f, "
+                  "\"exposed_us\": %.3f, \"bytes\": %lld}",
+                  event.name, double(event.begin - rank.session.origin) / 1e3,
+                  double(event.end - event.begin) / 1e3,
+                  double(transfer.exposed) / 1e3, (long long)event.bytes);
+  }
+  return out + "]";
+}
+
+/// What a rank holds at most: its blocks, the largest arena and scratch among
+/// the entries called. A device's memory is allocated for all entries, and
+/// holds the kernels' workspace and constants.
+int64_t Context::plannedBytes() const {
+  int64_t arena = 0, scratch = 0, borders = 0;
+  for (size_t entry = 0; entry < entries.size(); ++entry) {
+    if (session->ranks.front()->borders[entry])
+      borders += wholePages(entries[entry].blockBytes);
+    if (!desc.onDevice() && !calledEntries.count(int(entry)))
+      continue;
+    arena = std::max(arena, desc.entries[entry].arenaBytes);
+    scratch = std::max(scratch, desc.entries[entry].scratchBytes);
+  }
+  int64_t planned = wholePages(persistentBytes) + borders + wholePages(arena);
+  return desc.onDevice() ? planned + desc.workspaceBytes + desc.constantBytes
+                         : planned + session->threads * wholePages(scratch);
+}
+
 std::string Context::stats() const {
-  // What a rank holds at most: its blocks, the largest arena and scratch among
-  // the entries called.
-  int64_t parameterBytes = 0, arenaBytes = 0, scratchBytes = 0, borders = 0;
+  int64_t parameterBytes = 0, planned = plannedBytes();
   for (const auto &[name, slot] : persistent)
     if (slot.first->kind == ArgKind::Parameter && slot.second->loaded)
       parameterBytes += slot.first->localBytes();
-  for (int entry : calledEntries) {
-    arenaBytes = std::max(arenaBytes, desc.entries[entry].arenaBytes);
-    scratchBytes = std::max(scratchBytes, desc.entries[entry].scratchBytes);
-    borders += wholePages(entries[entry].blockBytes);
-  }
-  int64_t planned = wholePages(persistentBytes) + borders +
-                    wholePages(arenaBytes) +
-                    session->threads * wholePages(scratchBytes) +
-                    (desc.onDevice() ? desc.workspaceBytes : 0);
 
   std::string out =
       format("{\n  \"compile_seconds\": %.6f,\n"
@@ -63,7 +97,10 @@ std::string Context::stats() const {
                     (long long)planned, (long long)rank->touchedBytes());
     for (size_t i = 0; i < rank->runSeconds.size(); ++i)
       ranks += format("%s%.6f", i ? ", " : "", rank->runSeconds[i]);
-    ranks += "],\n     \"collectives\": " + collectivesText(*rank) + "}";
+    ranks += "],\n     \"collectives\": " + collectivesText(*rank);
+    if (session->tracing())
+      ranks += ",\n     \"exposed_transfers\": " + exposedText(*rank);
+    ranks += "}";
   }
   return out + ofAllProcesses(ranks) + "\n  ]\n}\n";
 }
@@ -80,14 +117,8 @@ std::string Context::ofAllProcesses(const std::string &mine) const {
 
 std::string Context::trace() const {
   std::vector<TraceProcess> processes;
-  for (const auto &rank : session->ranks) {
-    TraceProcess tracks;
-    for (int i = 0; i < session->threads; ++i)
-      tracks.push_back(&rank->pool.track(i));
-    rank->device->addTracks(tracks);
-    tracks.push_back(&rank->transfers);
-    processes.push_back(tracks);
-  }
+  for (const auto &rank : session->ranks)
+    processes.push_back(tracksOf(*rank));
   return traceHeader() +
          ofAllProcesses(traceEvents(processes, session->ranks.front()->index,
                                     session->origin)) +

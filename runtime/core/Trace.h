@@ -21,6 +21,11 @@ struct TraceEvent {
   int64_t bytes;      ///< received by a collective, -1 for others
 };
 
+/// Names of the spans in which a thread or a stream waits for a transfer, and
+/// of the points at which a stream comes to the start of one. All others
+/// without bytes are work.
+inline constexpr char traceWait[] = "wait", traceStart[] = "start";
+
 /// The spans of one thread; only that thread records.
 struct TraceTrack {
   std::string name;
@@ -30,9 +35,18 @@ struct TraceTrack {
 /// The tracks of one rank.
 using TraceProcess = std::vector<const TraceTrack *>;
 
+/// A transfer with the part of its time in which the rank ran no kernel.
+struct TracedTransfer {
+  const TraceEvent *event;
+  int64_t exposed; ///< nanoseconds
+};
+
+/// The transfers of a rank, in the order of their begins.
+std::vector<TracedTransfer> findTransfers(const TraceProcess &tracks);
+
 /// Events in the Chrome trace format, with commas between them: a process a
 /// rank, the first being `firstRank`, a thread a track. Times start at
-/// `origin`.
+/// `origin`. Transfers have their bytes, and how long they were exposed.
 std::string traceEvents(const std::vector<TraceProcess> &ranks,
                         int64_t firstRank, int64_t origin);
 

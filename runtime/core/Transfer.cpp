@@ -131,6 +131,13 @@ std::string Transfer::signature() const {
   return out;
 }
 
+char *Transfer::stage(int64_t bytes) const {
+  if (bytes > stagingBytes)
+    throw Error(format("it packs %lld bytes, but tsp_staging gave it %lld",
+                       (long long)bytes, (long long)stagingBytes));
+  return staging;
+}
+
 std::string Transfer::check() const {
   if (!isDtype(dtype))
     return format("unknown dtype %d", dtype);

@@ -44,6 +44,8 @@ struct Transfer {
   int32_t split = 0;                ///< all_to_all: which dim becomes local
   int64_t offset = 0, size = 0;     ///< broadcast
   int32_t source = -1, target = -1; ///< send_recv: coordinates, -1 for none
+  char *staging = nullptr;          ///< where parts are packed
+  int64_t stagingBytes = 0;
 
   int64_t ranks() const { return dim.ranks; }
 
@@ -63,6 +65,9 @@ struct Transfer {
 
   /// What must be equal on all ranks, in one line.
   std::string signature() const;
+
+  /// The staging memory; throws an Error when it has less than `bytes`.
+  char *stage(int64_t bytes) const;
 
   /// Checks the numbers; "" or what is wrong.
   std::string check() const;

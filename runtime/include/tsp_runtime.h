@@ -140,6 +140,7 @@ typedef struct tsp_model {
  *                    these axes as one, the first being the major one
  *   target           "host" (default) or "cuda"
  *   device_workspace_bytes  largest workspace of the device's kernels; default 0
+ *   device_constant_bytes   sum of what tsp_constant copies; default 0
  *   compile_seconds  number, copied into the statistics
  *   strategy         text, copied into the statistics
  *   entries          a list of
@@ -215,16 +216,17 @@ void tsp_device_launch(tsp_rank *rank, int32_t stream,
                        void **args);
 
 /* The image also holds the kernels by which devices combine what several ranks
- * have, one for each combine and dtype that the program reduces across ranks:
- *   tsp_reduce_<combine>_<dtype>(dst, srcs, int64_t count, int64_t ranks)
- *     dst[i] = combination of srcs[0][i], srcs[1][i], .. as tsp_combine says;
+ * have, one for each combine, dtype and number of ranks D that the program
+ * reduces across:
+ *   tsp_reduce_<combine>_<dtype>_<D>(dst, src0, src1, .., int64_t count)
+ *     dst[i] = combination of src0[i], src1[i], .. as tsp_combine says;
  *     combine: sum, max or min; dtype as in the description
- *   tsp_reduce_lse_<dtype>_<dtype2>(dst, dst2, srcs, srcs2, int64_t rows,
- *                                   int64_t inner, int64_t ranks)
- *   tsp_reduce_argmax_<dtype>_<dtype2>(the same; inner is 1)
+ *   tsp_reduce_lse_<dtype>_<dtype2>_<D>(dst, dst2, src0, src1, ..,
+ *                                       second src0, second src1, ..,
+ *                                       int64_t rows, int64_t inner)
+ *   tsp_reduce_argmax_<dtype>_<dtype2>_<D>(the same; inner is 1)
  *     as tsp_all_reduce_pair_start
- * srcs is an array of `ranks` pointers in device memory; dst may be one of the
- * sources. They are launched with blocks of 256 threads in x and any number of
+ * dst may be one of the sources. They are launched with blocks of 256 threads in x and any number of
  * blocks in x, so each thread takes elements (rows) a whole grid apart. */
 
 /* Writes `bytes` bytes of the host program to dst. host_src may be reused at
@@ -263,6 +265,24 @@ void tsp_fail(tsp_rank *rank, const char *message);
  * Buffers are strided blocks: the whole value is [outer][total][inner_bytes],
  * where the middle dim is the one the collective works on. Counted bytes
  * (statistics) are true elements only, never padding, whatever the algorithm. */
+
+/* Gives the transfers that the rank starts from here on memory, aligned to 64
+ * bytes, in which they pack what is not in one piece, until the next call of
+ * this; an entry begins with none. A rank's transfers run one after the other,
+ * so all may share it. It is busy until the last of them has been waited for.
+ * With D ranks on the axis and `part` the bytes of a rank's local part, they need
+ * at most (nothing where D is 1; an error says so where there is less):
+ *   all_gather      D * part; 0 if outer is 1, the layout contiguous and
+ *                   D * local = total
+ *   reduce_scatter  (D + 1) * part + the bytes of src; D * part if outer is 1 and
+ *                   the layout contiguous
+ *   all_reduce      D times the buffer where that has at most 64 KB, else D times
+ *                   a slice of ceil(rows / D) rows (elements), rounded up to 64
+ *                   bytes; of pairs, the first halves are rounded up to 64 bytes
+ *   all_to_all      the bytes of src and dst
+ *   broadcast       the bytes of dst; 0 if outer is 1
+ *   send_recv       0 */
+void tsp_staging(tsp_rank *rank, void *memory, int64_t bytes);
 
 /* src: the local part [outer][local][inner_bytes]; dst: the whole
  * [outer][total][inner_bytes] in natural order, without padding.
@@ -359,7 +379,7 @@ typedef struct tsp_options {
   const char *devices; /* device numbers of the ranks, "0,1,2": rank r takes the
                           (r modulo their count)th; NULL: all there are */
   int32_t graphs;      /* not 0: record each entry once as a CUDA graph and run
-                          that (one process, entries without tsp_read) */
+                          that (entries without tsp_read) */
   int32_t launched;    /* not 0: this process may be one of several, as mpirun,
                           srun or torchrun say in its environment; each makes a
                           context and calls the same things in the same order */
@@ -434,8 +454,10 @@ int32_t tsp_num_ranks(tsp_context *context);
  *   {compile_seconds, strategy, mesh, threads, process_peak_bytes,
  *    ranks: [{rank, parameter_bytes, planned_peak_bytes, peak_bytes,
  *             run_seconds: [one a call], collectives: [{collective, axis, count,
- *             bytes_received}]}]}
- * Collectives are those of the last call. peak_bytes is measured: the pages
+ *             bytes_received}], exposed_transfers: [{collective, begin_us, us,
+ *             exposed_us, bytes}]}]}
+ * Collectives are those of the last call; exposed transfers, only of a run with
+ * a trace, those of all calls in whose time the rank ran no kernel for a while. peak_bytes is measured: the pages
  * touched in the rank's buffers, arena and scratch; on a device, what the rank
  * has allocated there. Of several processes all have to call it, and process 0
  * gets the ranks of all. */

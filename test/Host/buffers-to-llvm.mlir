@@ -19,8 +19,13 @@ func.func @launch(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %0 : tensor<4xf32>
 }
 
-// [outer][total][inner bytes] of the dim; axis 1; contiguous.
+// [outer][total][inner bytes] of the dim; axis 1; contiguous. The parts of 112
+// bytes of three ranks are packed in the arena.
 // CHECK-LABEL: llvm.func @tsp_entry_gather
+// CHECK-SAME: (%[[RANK:.*]]: !llvm.ptr, %{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr, %[[ARENA:.*]]: !llvm.ptr)
+// CHECK: %[[STAGING:.*]] = llvm.getelementptr %[[ARENA]][%{{.*}}]
+// CHECK: %[[PACKED:.*]] = llvm.mlir.constant(336 : i64)
+// CHECK: llvm.call @tsp_staging(%[[RANK]], %[[STAGING]], %[[PACKED]])
 // CHECK-DAG: %[[OUTER:.*]] = llvm.mlir.constant(2 : i64)
 // CHECK-DAG: %[[TOTAL:.*]] = llvm.mlir.constant(5 : i64)
 // CHECK-DAG: %[[INNER:.*]] = llvm.mlir.constant(28 : i64)

@@ -7,7 +7,7 @@ func.func private @fma(tensor<4xf32>, tensor<4x2xf32>) -> tensor<4xf32> attribut
 // Two slots; the fetch of step i + 1 starts before step i, the first one at the
 // start. The carried value is the result itself.
 // CHECK-LABEL: func.func @broadcast
-// CHECK: %[[E0:.*]] = tsp.buffer.broadcast %arg0 at %{{.*}} to %{{.*}} {axis = "t", dim = 1 : i64, total = 6 : i64, unit = 1 : i64} : memref<4x2xf32>, memref<4x2xf32>
+// CHECK: %[[E0:.*]] = tsp.buffer.broadcast %arg0 at %{{.*}} to %{{.*}} {axis = "t", dim = 1 : i64, total = 6 : i64, tsp.staging = array<i64: 128, 32>, unit = 1 : i64} : memref<4x2xf32>, memref<4x2xf32>
 // CHECK: tsp.buffer.launch @zero outs(%arg1 : memref<4xf32>)
 // CHECK: scf.for %[[I:.*]] = {{.*}} iter_args(%[[E:.*]] = %[[E0]]) -> (i64)
 // CHECK: %[[NEXT:.*]] = scf.if
@@ -121,7 +121,7 @@ func.func @two_folds(%w: tensor<4x2xf32>, %v: tensor<4x2xf32>) -> tensor<4xf32> 
 // A fold that streams on where another ends goes on in its two slots: the last step
 // of the first fold uses number 0, so that this one begins with number 1.
 // CHECK-LABEL: func.func @steps_of_two_sizes
-// CHECK-SAME: at_peak = [{buffer = "slots of a fold's part", bytes = 128 : i64}, {buffer = "value carried
+// CHECK-SAME: at_peak = [{buffer = "slots of a fold's part", bytes = 128 : i64}, {{.*}}{buffer = "value carried
 // CHECK: scf.for
 // CHECK: scf.if
 // CHECK: tsp.buffer.broadcast %arg0
@@ -178,7 +178,7 @@ func.func @in_flight(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 // An all_reduce works in place when its operand ends there.
 // CHECK-LABEL: func.func @all_reduce
 // CHECK: tsp.buffer.launch @k ins(%arg0 {{.*}}) outs(%arg1
-// CHECK: tsp.buffer.all_reduce %arg1 to %arg1 {axis = "t", combine = #tsp.combine<sum>}
+// CHECK: tsp.buffer.all_reduce %arg1 to %arg1 {axis = "t", combine = #tsp.combine<sum>, tsp.staging = array<i64: 0, 64>}
 func.func @all_reduce(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = tsp.launch @k(%x) : (tensor<4xf32>) -> tensor<4xf32>
   %1 = tsp.all_reduce %0 {axis = "t"} : (tensor<4xf32>) -> tensor<4xf32>

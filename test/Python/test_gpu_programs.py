@@ -18,6 +18,7 @@ def run_emulated(exported, executable):
         program = exported(one, dtype)
         result = harness.run(program, executable(program, mesh, strategy, "--target=cuda:sm_80"), "--emulate", *flags)
         harness.judge(program, result.results, dtype)
+        harness.judge_memory(result)
         return result
     return get
 

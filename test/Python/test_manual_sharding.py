@@ -20,7 +20,7 @@ def _values(*shape, seed=0):
     return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
 
 
-def _shard(fn, inputs, outputs):
+def shard_map(fn, inputs, outputs):
     return jax.shard_map(fn, mesh=MESH, in_specs=inputs, out_specs=outputs, check_vma=False)
 
 
@@ -57,7 +57,7 @@ def _constraint(x, w1, w2):
 @pytest.mark.parametrize("name", MANUAL)
 def test_manual_programs_export(name):
     fn, inputs, outputs, _, args = MANUAL[name]
-    text = tsp.export(_shard(fn, inputs, outputs), *args, mesh="t=4").text
+    text = tsp.export(shard_map(fn, inputs, outputs), *args, mesh="t=4").text
     assert 'sdy.mesh @mesh = <["t"=4]>' in text and "sdy.manual_computation" in text
 
 
@@ -68,7 +68,7 @@ needs_tools = pytest.mark.skipif(not harness.tools_are_built(), reason="tsp-comp
 @pytest.mark.parametrize("name", MANUAL)
 def test_manual_programs_run(name):
     fn, inputs, outputs, whole, args = MANUAL[name]
-    program = tsp.export(_shard(fn, inputs, outputs), *args, mesh="t=4")
+    program = tsp.export(shard_map(fn, inputs, outputs), *args, mesh="t=4")
     with tsp.compile(program, mesh="t=4") as model:
         np.testing.assert_allclose(model(*args), whole(*args), rtol=1e-5, atol=1e-5)
 

@@ -14,6 +14,7 @@ import pytest
 import tsp
 
 from Integration import harness
+from test_manual_sharding import MANUAL, shard_map
 
 BIN = pathlib.Path(os.environ.get("TSP_BIN", pathlib.Path(__file__).resolve().parents[2] / "build" / "bin"))
 MODEL = BIN / "tsp-process-model-host"
@@ -48,6 +49,15 @@ def torchrun(processes, command, fault="", **variables):
             for process, text in [(process, process.communicate(timeout=60)[1]) for process in started]]
 
 
+def started_by(launcher, processes, command):
+    if launcher == "mpirun":
+        run = mpirun(processes, command)
+        assert run.returncode == 0, run.stderr
+    else:
+        runs = torchrun(processes, command)
+        assert all(run.returncode == 0 for run in runs), runs
+
+
 def check_results(path):
     results = np.load(path)
     parts = np.concatenate([X, np.zeros((2, 3), np.float32)]).reshape(4, 3, 3)
@@ -55,6 +65,8 @@ def check_results(path):
     np.testing.assert_array_equal(results["whole"], X)
     np.testing.assert_array_equal(results["head"], X[:3])
     np.testing.assert_array_equal(results["y"], np.roll(parts, 1, axis=0).reshape(12, 3)[:10])
+    np.testing.assert_array_equal(results["fourfold"], 4 * X)
+    np.testing.assert_array_equal(results["turned"], X)
 
 
 def test_mpirun_results_stats_and_trace(x_file, tmp_path):
@@ -67,24 +79,43 @@ def test_mpirun_results_stats_and_trace(x_file, tmp_path):
     for rank in ranks:
         assert len(rank["run_seconds"]) == 3
         received = {entry["collective"]: entry["bytes_received"] for entry in rank["collectives"]}
-        assert received == {"all_gather": (10 - min(3, 10 - 3 * rank["rank"])) * 12, "all_reduce": 54, "send_recv": 36}
+        rows, columns = min(3, 10 - 3 * rank["rank"]), int(rank["rank"] < 3)
+        assert received == {"all_gather": (10 - rows) * 12, "all_reduce": 54, "send_recv": 36, "reduce_scatter": (10 - rows) * 12,
+                            "all_to_all": (10 - rows) * columns * 4}
+        assert rank["peak_bytes"] <= rank["planned_peak_bytes"]
     trace = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
     assert {event["pid"] for event in trace} == {0, 1, 2, 3}
     assert sum(event["name"] == "all_gather" for event in trace) == 12
 
 
-@pytest.mark.parametrize("strategy", ["tsp", "tp"])
-def test_a_compiled_block_gives_the_same_bits(exported, executable, tmp_path, strategy):
+@pytest.mark.parametrize("launcher", ["mpirun", "torchrun"])
+@pytest.mark.parametrize("mesh, strategy", [("t=4", "tsp"), ("t=4", "tp"), ("t=3", "tsp")])
+def test_a_compiled_block_gives_the_same_bits(exported, executable, tmp_path, mesh, strategy, launcher):
     program = exported("llama_block")
-    block = executable(program, "t=4", strategy)
+    block = executable(program, mesh, strategy)
     expected = harness.run(program, block, "--threads=1")
-    run = mpirun(4, [block, f"--args={program.parameters}", f"--args={program.inputs}", f"--out={tmp_path}/out.safetensors",
-                     f"--stats={tmp_path}/stats.json", "--threads=1"])
-    assert run.returncode == 0, run.stderr
+    started_by(launcher, int(mesh[2:]), [block, f"--args={program.parameters}", f"--args={program.inputs}", f"--out={tmp_path}/out.safetensors",
+                                         f"--stats={tmp_path}/stats.json", "--threads=1"])
     found = list(tsp.load_tensors(tmp_path / "out.safetensors").values())
     assert [value.tobytes() for value in found] == [value.tobytes() for value in expected.results]
     ranks = json.loads((tmp_path / "stats.json").read_text())["ranks"]
+    assert all(rank["peak_bytes"] <= rank["planned_peak_bytes"] for rank in ranks), ranks
     assert [rank["collectives"] for rank in ranks] == [rank["collectives"] for rank in expected.stats["ranks"]]
+
+
+@pytest.mark.parametrize("launcher", ["mpirun", "torchrun"])
+@pytest.mark.parametrize("name", ["psum_scatter", "all_to_all"])
+def test_compiled_collectives(tmp_path, name, launcher):
+    function, inputs, outputs, whole, values = MANUAL[name]
+    program = tsp.export(shard_map(function, inputs, outputs), *values, mesh="t=4")
+    tsp.compile_program(program, tmp_path / "model", mesh="t=4")
+    tsp.save_tensors(tmp_path / "values.safetensors", program.signature().named(*values))
+    started_by(launcher, 4, [tmp_path / "model", f"--args={tmp_path}/values.safetensors", f"--out={tmp_path}/out.safetensors",
+                             f"--stats={tmp_path}/stats.json", "--threads=1"])
+    result, = tsp.load_tensors(tmp_path / "out.safetensors").values()
+    np.testing.assert_allclose(result, whole(*values), rtol=1e-5, atol=1e-5)
+    ranks = json.loads((tmp_path / "stats.json").read_text())["ranks"]
+    assert all(rank["peak_bytes"] <= rank["planned_peak_bytes"] for rank in ranks), ranks
 
 
 def test_a_compiled_block_on_devices_gives_the_same_bits(exported, executable, tmp_path):
@@ -104,6 +135,7 @@ FAULTS = {
     "stuck": f"rank 1 is late: for #.# s it has not joined {ALL_REDUCE}, in which rank # waits for it; it computes",
     "ends": f"rank 1 has ended the program but has not joined {ALL_REDUCE}, in which rank # waits for it",
     "fails": "rank 3: no such token",
+    "forgotten": "rank 1: entry 'main' ended with 1 transfers it did not wait for",
     "removed": "ranks # and # disagree on transfer number 0 of axis 't': rank # does all_",
     "swapped": "ranks # and # disagree on transfer number 0 of axis 't': rank # does all_",
 }
@@ -112,7 +144,7 @@ DIGITS = str.maketrans("0123456789", "#" * 10)
 
 def check_fault(errors, fault):
     assert any(line.translate(DIGITS).startswith("error: " + FAULTS[fault].translate(DIGITS)) for line in errors.splitlines()), errors
-    number = {"killed": "rank 2 ended", "stuck": "rank 1 is late", "ends": "rank 1 has ended"}.get(fault, "")
+    number = {"killed": "rank 2 ended", "stuck": "rank 1 is late", "ends": "rank 1 has ended", "forgotten": "rank 1: entry"}.get(fault, "")
     assert number in errors
 
 
@@ -142,11 +174,21 @@ def test_processes_must_divide_the_ranks(x_file):
     assert "mpirun started 3 processes for a model of 4 ranks; their number must divide the ranks'" in run.stderr
 
 
-def test_torchrun_has_no_mpi(x_file):
-    """The processes meet at MASTER_ADDR:MASTER_PORT; the host target then asks for MPI."""
-    runs = torchrun(4, [MODEL, f"--args={x_file}"])
-    assert all(run.returncode == 1 for run in runs)
-    assert any("torchrun started 4 processes, but MPI knows of 1" in run.stderr for run in runs), runs
+def test_torchrun_connects_host_ranks_by_tcp(x_file, tmp_path):
+    runs = torchrun(4, [MODEL, f"--args={x_file}", f"--out={tmp_path}/out.npz", "--threads=1", "--repeat=3"])
+    assert all(run.returncode == 0 for run in runs), runs
+    check_results(tmp_path / "out.npz")
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_of_one_rank_ends_all_over_tcp(x_file, fault):
+    begin = time.monotonic()
+    runs = torchrun(4, [MODEL, f"--args={x_file}", "--threads=1", "--watchdog=2"], fault)
+    assert all(run.returncode != 0 for run in runs)
+    assert time.monotonic() - begin < 20
+    for run in runs:
+        if run.returncode != -signal.SIGKILL:
+            check_fault(run.stderr, fault)
 
 
 @pytest.mark.parametrize("processes", [4, 2, 1])

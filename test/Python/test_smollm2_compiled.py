@@ -81,9 +81,7 @@ def test_forward_on_emulated_gpus(forward, tmp_path, ranks):
     begin = time.perf_counter()
     result = harness.run(exported, executable, "--emulate")
     print(f"ran in {time.perf_counter() - begin:.1f} s")
-    judge_logits(exported, result, "bf16")
-    # What the runtime keeps on a device to pack strided blocks is not in the plan.
-    assert all(rank["peak_bytes"] < 1.05 * rank["planned_peak_bytes"] for rank in result.stats["ranks"])
+    judge(exported, result, "bf16")
 
 
 @pytest.mark.parametrize("mesh, strategy", [("", "none"), ("t=4", "tsp"), ("t=4", "tp")])

@@ -12,6 +12,8 @@
 #include "tsp/Host/ArenaLayout.h"
 #include "tsp/Host/HostLiveness.h"
 
+#include "llvm/ADT/MapVector.h"
+
 namespace tsp {
 
 /// What a buffer is: part of the arena, the buffer of an argument or a result
@@ -61,6 +63,10 @@ public:
   const Buffer *getBuffer(mlir::Value value) const;
   const Buffer &getBuffer(unsigned number) const { return buffers[number]; }
 
+  /// Where the transfer that a collective starts, or the fetches of a fold, pack
+  /// parts; null where they need no memory for it.
+  const Buffer *getStaging(mlir::Operation *op) const;
+
   /// Copies at the begin of a loop or at a terminator.
   llvm::ArrayRef<PlannedCopy> getCopies(mlir::Operation *site) const;
   const FoldPlan &getFold(FoldLoopOp fold) const {
@@ -69,6 +75,9 @@ public:
 
   const HostLiveness &getLiveness() const { return liveness; }
   int64_t getArenaBytes() const { return arenaBytes; }
+
+  /// Bytes of the largest staging buffer.
+  int64_t getStagingBytes() const;
 
   /// Bytes alive at the peak, and the buffers that make them, largest first.
   int64_t getPeakBytes() const { return peak.bytes; }
@@ -84,6 +93,8 @@ private:
   bool mergeBuffers(unsigned a, unsigned b);
   bool interfere(mlir::Value a, mlir::Value b) const;
   void carry(mlir::Operation *loop, llvm::ArrayRef<mlir::Value> sameVariable);
+  void planStaging();
+  Interval getFlight(mlir::Operation *collective) const;
   void planCopies();
   void addCopies(mlir::Operation *site,
                  llvm::ArrayRef<std::pair<mlir::Value, unsigned>> moves);
@@ -97,9 +108,14 @@ private:
   llvm::DenseMap<mlir::Value, unsigned> bufferOf;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<PlannedCopy>> copies;
   llvm::DenseMap<mlir::Operation *, FoldPlan> folds;
+  llvm::MapVector<mlir::Operation *, unsigned> stagingOf;
   int64_t arenaBytes = 0;
   ArenaPeak peak;
 };
+
+/// On the start of a transfer on buffers: {offset, bytes} of the part of the
+/// arena in which it packs what is not in one piece.
+inline constexpr llvm::StringLiteral kStagingAttr = "tsp.staging";
 
 /// Number of the result that is the new value of entry argument `number`, or
 /// -1.

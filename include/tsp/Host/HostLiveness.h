@@ -74,6 +74,9 @@ private:
   int64_t next = 0;
 };
 
+/// Whether the op is a collective on tensors, started or not.
+bool isCollective(mlir::Operation *op);
+
 /// The op that started the transfer `wait` ends, or null when the program is
 /// malformed.
 mlir::Operation *getStart(mlir::Operation *wait);

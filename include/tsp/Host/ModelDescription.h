@@ -23,6 +23,12 @@ std::string describeEntry(mlir::func::FuncOp entry);
 /// left on the module.
 std::string describeModel(mlir::ModuleOp module, llvm::StringRef strategy, double compileSeconds);
 
+/// Bytes of the constants of a module on buffers, each once. In a device's memory
+/// they are kept beside the buffers; tsp-buffers-to-llvm leaves their size on the
+/// module.
+int64_t getConstantBytes(mlir::ModuleOp module);
+inline constexpr llvm::StringLiteral kDeviceConstantsAttr = "tsp.device_constants";
+
 /// Name of an element type in descriptions; its number in `tsp_dtype`.
 llvm::StringRef getDtypeName(mlir::Type elementType);
 int64_t getDtypeNumber(mlir::Type elementType);

@@ -36,6 +36,7 @@ inline constexpr RuntimeFunction allReduce{"tsp_all_reduce_start", "lpiiiiippl"}
 inline constexpr RuntimeFunction allToAll{"tsp_all_to_all_start", "lpiiiippllllliilil"};
 inline constexpr RuntimeFunction broadcast{"tsp_broadcast_start", "lpiiiipplllilll"};
 inline constexpr RuntimeFunction sendRecv{"tsp_send_recv_start", "lpiiiippll"};
+inline constexpr RuntimeFunction staging{"tsp_staging", "vppl"};
 inline constexpr RuntimeFunction wait{"tsp_wait", "vpil"};
 
 /// Memory spaces, and the streams of a rank.

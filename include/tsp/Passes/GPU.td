@@ -99,16 +99,17 @@ def GpuLowerSdpaKernels : Pass<"tsp-gpu-lower-sdpa-kernels", "mlir::ModuleOp"> {
 def GpuAddRuntimeKernels : Pass<"tsp-gpu-add-runtime-kernels", "mlir::ModuleOp"> {
   let summary = "Adds the kernels that combine what several ranks have.";
   let description = [{
-    For each combine and element type of the program's `tsp.all_reduce` and
-    `tsp.reduce_scatter`, a kernel `tsp_reduce_<combine>_<dtype>` of the device
-    module, which the runtime launches (tsp_runtime.h). Ranks are combined in
-    their order, by one thread an element.
+    For each combine, element type and number of ranks of the program's
+    `tsp.all_reduce` and `tsp.reduce_scatter`, a kernel
+    `tsp_reduce_<combine>_<dtype>_<ranks>` of the device module, which the runtime
+    launches (tsp_runtime.h). Ranks are combined in their order, by one thread an
+    element.
 
     ```
     %0 = tsp.all_reduce %x {axis = "t"} : (tensor<8xbf16>) -> tensor<8xbf16>
     // adds
-    gpu.func @tsp_reduce_sum_bf16(%dst: !llvm.ptr, %srcs: !llvm.ptr,
-                                  %count: i64, %ranks: i64) kernel
+    gpu.func @tsp_reduce_sum_bf16_2(%dst: !llvm.ptr, %src0: !llvm.ptr,
+                                    %src1: !llvm.ptr, %count: i64) kernel
     ```
   }];
   let dependentDialects = ["mlir::LLVM::LLVMDialect", "mlir::scf::SCFDialect",

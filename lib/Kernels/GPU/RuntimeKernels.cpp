@@ -5,18 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Ranks that share a device combine their buffers by a kernel:
+// Devices combine what several ranks have by a kernel:
 //
-//   tsp_reduce_<combine>_<dtype>(dst, srcs, i64 count, i64 ranks)
+//   tsp_reduce_<combine>_<dtype>_<D>(dst, src0, src1, .., i64 count)
 //     for i = thread; i < count; i += threads:
-//       value = srcs[0][i]
-//       for rank = 1 to ranks: value = combine(value, srcs[rank][i])
-//       dst[i] = value
+//       dst[i] = combine(combine(src0[i], src1[i]), src2[i]) ..
 //
-// tsp_runtime.h says what each combine is; 16-bit floats are computed in f32.
+// tsp_runtime.h says what each combine is; narrow floats are computed in f32.
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Emit.h"
 #include "tsp/Dialect/TSP/IR/TspDialect.h"
 #include "tsp/Kernels/GPU/DeviceForm.h"
 #include "tsp/Kernels/GPU/Passes.h"
@@ -36,46 +35,42 @@ using namespace mlir;
 using namespace tsp;
 
 namespace {
-/// Writes the kernel of one combine and element type.
+/// Writes the kernel of one combine, element type and number of ranks.
 class ReduceKernel {
 public:
-  ReduceKernel(CombineKind combine, Type element, Location loc)
+  ReduceKernel(CombineKind combine, Type element, int64_t ranks, Location loc)
       : combine(combine), element(element), storage(getStorageType(element)),
-        builder(loc, element.getContext()) {}
+        ranks(ranks), builder(loc, element.getContext()) {}
 
   void emit(gpu::GPUModuleOp module, StringRef name) {
     Type pointer = LLVM::LLVMPointerType::get(element.getContext());
-    Type i64 = builder.getI64Type();
+    SmallVector<Type> types(1 + ranks, pointer);
+    types.push_back(builder.getI64Type());
     builder.setInsertionPointToEnd(module.getBody());
-    auto function = gpu::GPUFuncOp::create(
-        builder, name,
-        builder.getFunctionType({pointer, pointer, i64, i64}, {}));
+    auto function = gpu::GPUFuncOp::create(builder, name,
+                                           builder.getFunctionType(types, {}));
     function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(),
                       builder.getUnitAttr());
     function.setKnownBlockSize(ArrayRef<int32_t>{kThreads, 1, 1});
     builder.setInsertionPointToStart(&function.getBody().front());
-    Value zero = constant(0), one = constant(1);
+    SmallVector<Value> buffers;
+    for (Value buffer : function.getArguments().drop_back())
+      buffers.push_back(toGlobal(buffer));
     Value thread = toI64(gpu::ThreadIdOp::create(builder, gpu::Dimension::x));
     Value block = toI64(gpu::BlockIdOp::create(builder, gpu::Dimension::x));
     Value blocks = toI64(gpu::GridDimOp::create(builder, gpu::Dimension::x));
-    Value size = constant(kThreads);
+    Value size = arith::ConstantIntOp::create(builder, kThreads, 64);
     Value begin = arith::AddIOp::create(
         builder, arith::MulIOp::create(builder, block, size), thread);
     Value step = arith::MulIOp::create(builder, blocks, size);
-    Value dst = function.getArgument(0), srcs = function.getArgument(1);
-    auto elements =
-        scf::ForOp::create(builder, begin, function.getArgument(2), step);
+    auto elements = scf::ForOp::create(builder, begin,
+                                       function.getArguments().back(), step);
     builder.setInsertionPointToStart(elements.getBody());
     Value at = elements.getInductionVar();
-    Value first = load(srcs, zero, at);
-    auto ranks =
-        scf::ForOp::create(builder, one, function.getArgument(3), one, first);
-    builder.setInsertionPointToStart(ranks.getBody());
-    Value next = load(srcs, ranks.getInductionVar(), at);
-    scf::YieldOp::create(builder,
-                         combineValues(ranks.getRegionIterArg(0), next));
-    builder.setInsertionPointAfter(ranks);
-    store(ranks.getResult(0), dst, at);
+    Value result = load(buffers[1], at);
+    for (Value source : ArrayRef(buffers).drop_front(2))
+      result = combineValues(result, load(source, at));
+    store(result, buffers[0], at);
     builder.setInsertionPointAfter(elements);
     gpu::ReturnOp::create(builder);
   }
@@ -84,39 +79,32 @@ private:
   /// Threads of a block, as the runtime launches it.
   static constexpr int64_t kThreads = 256;
 
-  Value constant(int64_t value) {
-    return arith::ConstantIntOp::create(builder, value, 64);
-  }
   Value toI64(Value index) {
     return arith::IndexCastOp::create(builder, builder.getI64Type(), index);
   }
-  Value address(Type type, Value base, Value number) {
-    return LLVM::GEPOp::create(builder, base.getType(), type, base,
-                               ArrayRef<LLVM::GEPArg>{number});
-  }
-
-  bool isNarrowFloat() const { return element.isF16() || element.isBF16(); }
-
-  Value load(Value srcs, Value rank, Value at) {
-    Value source = LLVM::LoadOp::create(builder, srcs.getType(),
-                                        address(srcs.getType(), srcs, rank));
-    // What is loaded may be any pointer, unless one says that it is global.
+  Value toGlobal(Value pointer) {
     auto global = LLVM::LLVMPointerType::get(
         builder.getContext(),
         static_cast<unsigned>(NVVM::NVVMMemorySpace::Global));
-    source = LLVM::AddrSpaceCastOp::create(builder, global, source);
-    Value value =
-        LLVM::LoadOp::create(builder, storage, address(storage, source, at));
-    return isNarrowFloat()
-               ? arith::ExtFOp::create(builder, builder.getF32Type(), value)
-                     .getResult()
+    return LLVM::AddrSpaceCastOp::create(builder, global, pointer);
+  }
+  Value address(Value base, Value number) {
+    return LLVM::GEPOp::create(builder, base.getType(), storage, base,
+                               ArrayRef<LLVM::GEPArg>{number});
+  }
+
+  /// Integers are combined as memory holds them.
+  Value load(Value source, Value at) {
+    Value value = LLVM::LoadOp::create(builder, storage, address(source, at));
+    return isa<FloatType>(element)
+               ? fromStorage(builder, builder.getLoc(), value, element)
                : value;
   }
 
   void store(Value value, Value dst, Value at) {
-    if (isNarrowFloat())
-      value = arith::TruncFOp::create(builder, storage, value);
-    LLVM::StoreOp::create(builder, value, address(storage, dst, at));
+    if (isa<FloatType>(element))
+      value = toStorage(builder, builder.getLoc(), value, element);
+    LLVM::StoreOp::create(builder, value, address(dst, at));
   }
 
   Value combineValues(Value a, Value b) {
@@ -162,6 +150,7 @@ private:
 
   CombineKind combine;
   Type element, storage;
+  int64_t ranks;
   ImplicitLocOpBuilder builder;
 };
 
@@ -174,11 +163,9 @@ public:
     ModuleOp module = getOperation();
     WalkResult result = module.walk([&](Operation *op) {
       if (auto reduce = dyn_cast<AllReduceOp>(op))
-        return WalkResult(
-            add(op, reduce.getCombine(), reduce.getInput().getType()));
+        return WalkResult(add(reduce));
       if (auto reduce = dyn_cast<ReduceScatterOp>(op))
-        return WalkResult(
-            add(op, reduce.getCombine(), reduce.getInput().getType()));
+        return WalkResult(add(reduce));
       return WalkResult::advance();
     });
     if (result.wasInterrupted())
@@ -186,22 +173,29 @@ public:
   }
 
 private:
-  LogicalResult add(Operation *op, CombineKind combine, Type type) {
-    Type element = cast<ShapedType>(type).getElementType();
+  template <typename OpTy> LogicalResult add(OpTy op) {
+    // The ranks' buffers are parameters of the kernel, of at most 4 KB.
+    constexpr int64_t mostRanks = 500;
+    CombineKind combine = op.getCombine();
+    Type element = op.getInput().getType().getElementType();
+    auto mesh = getOperation()->getAttrOfType<MeshAttr>("tsp.mesh");
+    int64_t ranks = mesh ? mesh.getAxisSize(op.getAxis()) : 1;
     if (combine != CombineKind::Sum && combine != CombineKind::Max &&
         combine != CombineKind::Min)
-      return op->emitOpError(
-                 "the cuda target combines ranks by sum, max and min, found ")
+      return op.emitOpError("expected single values to be combined by sum, max "
+                            "or min, found ")
              << stringifyCombineKind(combine);
-    if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8)
-      return op->emitOpError("the cuda target does not combine ")
-             << element << " across ranks; convert to f32 before";
+    if (ranks > mostRanks)
+      return op.emitOpError("the cuda target combines at most ")
+             << mostRanks << " ranks, found " << ranks << " on axis "
+             << op.getAxisAttr() << "; reduce over two axes, one by one";
     std::string name;
     llvm::raw_string_ostream(name)
-        << "tsp_reduce_" << stringifyCombineKind(combine) << "_" << element;
+        << "tsp_reduce_" << stringifyCombineKind(combine) << "_" << element
+        << "_" << ranks;
     gpu::GPUModuleOp device = getDeviceModule(getOperation());
     if (!device.lookupSymbol(name)) {
-      ReduceKernel(combine, element, op->getLoc()).emit(device, name);
+      ReduceKernel(combine, element, ranks, op.getLoc()).emit(device, name);
       ++numKernels;
     }
     return success();

@@ -83,11 +83,7 @@ const char *CudaDevice::fetch(const char *src, int64_t bytes,
 
 int64_t CudaDevice::touched() const {
   int64_t sum = workspace->touched();
-  for (const auto &block : exchange)
-    sum += block->touched();
   for (const auto &[data, block] : constants)
-    sum += block->touched();
-  for (const auto &[content, block] : tables)
     sum += block->touched();
   return sum;
 }
@@ -103,27 +99,6 @@ void *CudaDevice::constant(const void *data, int64_t bytes) {
             "copying a constant up");
   }
   return block->data();
-}
-
-Pointer CudaDevice::pointerTable(const std::vector<const void *> &pointers) {
-  auto found = tables.find(pointers);
-  if (found == tables.end()) {
-    int64_t bytes = int64_t(pointers.size() * sizeof(void *));
-    found = tables.emplace(pointers, allocate(bytes)).first;
-    // The map keeps the host's copy as long as the device's.
-    check(driver().memcpyHtoDAsync(toPointer(found->second->data()),
-                                   found->first.data(), size_t(bytes),
-                                   streams[TSP_STREAM_COMM]),
-          "copying a table up");
-  }
-  return toPointer(found->second->data());
-}
-
-char *CudaDevice::exchangeBuffer(int64_t bytes) {
-  // Work in flight may still use the old one: it is kept until the end.
-  if (exchange.empty() || exchange.back()->size() < bytes)
-    exchange.push_back(allocate(bytes));
-  return exchange.back()->data();
 }
 
 Event CudaDevice::makeEvent() {

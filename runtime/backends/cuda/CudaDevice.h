@@ -108,11 +108,6 @@ public:
   /// Launches one of the image's own kernels, of any parameters.
   void enqueueKernel(Stream stream, const char *name, int64_t threads,
                      void **parameters);
-  /// A device array of pointers, made once for each content.
-  Pointer pointerTable(const std::vector<const void *> &pointers);
-  /// Device memory for the communicator's packed parts; what it held is lost
-  /// when it grows.
-  char *exchangeBuffer(int64_t bytes);
   Event makeEvent();
 
   /// Waits until a stream is empty. Returns false when the session fails or the
@@ -148,9 +143,7 @@ private:
   Stream streams[2] = {nullptr, nullptr};
   std::unique_ptr<PinnedPieces> pinned; ///< made by the first upload
   std::unique_ptr<Block> workspace;
-  std::vector<std::unique_ptr<Block>> exchange; ///< the last one is in use
   std::map<const void *, std::unique_ptr<Block>> constants;
-  std::map<std::vector<const void *>, std::unique_ptr<Block>> tables;
   std::unordered_map<const tsp_device_kernel *, Launchable> kernels;
   std::map<std::string, Function> ownKernels; ///< of enqueueKernel
   std::map<int, RecordedGraph> graphs;        ///< by entry

@@ -32,9 +32,11 @@ bool DeviceCommunicator::prepare(tsp_rank &rank, const Flight &flight) {
       own.reduced = device.makeEvent();
       own.done = device.makeEvent();
     }
-    device.driver().check(device.driver().eventRecord(
-                              own.ready, device.stream(TSP_STREAM_COMPUTE)),
+    Stream compute = device.stream(TSP_STREAM_COMPUTE);
+    device.driver().check(device.driver().eventRecord(own.ready, compute),
                           "cuEventRecord");
+    device.timeline().open(compute, 0, traceStart, -1);
+    device.timeline().close(compute);
   });
 }
 
@@ -62,6 +64,17 @@ void DeviceCommunicator::openSpan(tsp_rank &rank, const Flight &flight) {
                                        reinterpret_cast<void *>(int64_t(ns))),
         "cuLaunchHostFunc");
   }
+}
+
+void DeviceCommunicator::waitOnDevice(tsp_rank &rank,
+                                      const std::vector<Event> &events) {
+  CudaDevice &device = deviceOf(rank);
+  Stream compute = device.stream(TSP_STREAM_COMPUTE);
+  device.timeline().open(compute, 0, traceWait, -1);
+  for (Event event : events)
+    device.driver().check(device.driver().streamWaitEvent(compute, event, 0),
+                          "cuStreamWaitEvent");
+  device.timeline().close(compute);
 }
 
 void DeviceCommunicator::closeSpan(tsp_rank &rank) {

@@ -53,6 +53,9 @@ protected:
     }
   }
 
+  /// The end of a wait: the compute stream waits for the events of a transfer.
+  void waitOnDevice(tsp_rank &rank, const std::vector<Event> &events);
+
   /// A span of the communication stream in the trace, with the simulated link.
   void openSpan(tsp_rank &rank, const Flight &flight);
   void closeSpan(tsp_rank &rank);

@@ -26,7 +26,6 @@ public:
   void zero(const Move &fill, char *dst) override {
     device.enqueueZero(stream, fill, dst);
   }
-  char *buffer(int64_t bytes) override { return device.exchangeBuffer(bytes); }
   void combine(const Transfer &transfer, char *dst, const Sources &sources,
                int64_t count) override;
   void combinePairs(const Transfer &transfer, char *dst, char *dst2,

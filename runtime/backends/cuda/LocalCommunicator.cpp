@@ -26,12 +26,12 @@ private:
   void reduceSlice(tsp_rank &rank, const Flight &flight);
   void copySlices(tsp_rank &rank, const Flight &flight);
 
-  /// Lets a stream of the rank wait for an event of a group member.
-  void follow(tsp_rank &rank, int32_t stream, Event event) {
+  /// Lets the communication stream wait for an event of a group member.
+  void follow(tsp_rank &rank, Event event) {
     CudaDevice &device = deviceOf(rank);
-    device.driver().check(
-        device.driver().streamWaitEvent(device.stream(stream), event, 0),
-        "cuStreamWaitEvent");
+    device.driver().check(device.driver().streamWaitEvent(
+                              device.stream(TSP_STREAM_COMM), event, 0),
+                          "cuStreamWaitEvent");
   }
   void record(tsp_rank &rank, Event event) {
     CudaDevice &device = deviceOf(rank);
@@ -54,9 +54,8 @@ bool LocalCommunicator::complete(tsp_rank &rank, const Flight &flight,
       return false;
   bool started = guarded(rank, flight, [&] {
     for (int64_t peer : from)
-      follow(rank, TSP_STREAM_COMM,
-             marks(*flight.group, peer, flight.number).ready);
-    follow(rank, TSP_STREAM_COMM, ownMarks(flight).ready);
+      follow(rank, marks(*flight.group, peer, flight.number).ready);
+    follow(rank, ownMarks(flight).ready);
     openSpan(rank, flight);
   });
   if (!started || !(mine.kind == Collective::AllReduce ? reduceAll(rank, flight)
@@ -73,10 +72,10 @@ bool LocalCommunicator::complete(tsp_rank &rank, const Flight &flight,
     return false;
   // After this the destination is complete, and nobody reads the source.
   return guarded(rank, flight, [&] {
-    follow(rank, TSP_STREAM_COMPUTE, ownMarks(flight).done);
+    std::vector<Event> events = {ownMarks(flight).done};
     for (int64_t peer : readers(flight, mine))
-      follow(rank, TSP_STREAM_COMPUTE,
-             marks(*flight.group, peer, flight.number).done);
+      events.push_back(marks(*flight.group, peer, flight.number).done);
+    waitOnDevice(rank, events);
   });
 }
 
@@ -106,7 +105,10 @@ void LocalCommunicator::pullScattered(tsp_rank &rank, const Flight &flight) {
   std::vector<Move> moves = movesBetween(mine, flight.me, flight.me);
   int64_t ranks = mine.ranks(), bytes = totalBytes(moves);
   bool whole = moves.size() == 1 && moves[0].srcDense();
-  char *packed = ops.buffer((whole ? 1 : ranks + 1) * bytes);
+  int64_t packing = whole ? 0 : ranks * bytes;
+  bool scatters = BufferOps::needsScratch(moves);
+  char *packed =
+      packing || scatters ? mine.stage(packing + scatters * bytes) : nullptr;
   std::vector<const void *> parts;
   for (int64_t peer = 0; peer < ranks; ++peer) {
     auto src = static_cast<const char *>(transferOf(flight, peer).src);
@@ -114,11 +116,11 @@ void LocalCommunicator::pullScattered(tsp_rank &rank, const Flight &flight) {
       parts.push_back(src + moves[0].src);
       continue;
     }
-    char *part = packed + (peer + 1) * bytes;
+    char *part = packed + peer * bytes;
     ops.pack(moves, part, src);
     parts.push_back(part);
   }
-  ops.combineParts(mine, flight.me, parts, packed);
+  ops.combineParts(mine, flight.me, parts, packed + packing);
 }
 
 void LocalCommunicator::reduceSlice(tsp_rank &rank, const Flight &flight) {
@@ -147,8 +149,7 @@ void LocalCommunicator::copySlices(tsp_rank &rank, const Flight &flight) {
   for (int64_t peer = 0; peer < mine.ranks(); ++peer) {
     if (peer == flight.me || slices.segments(peer, slice) == 0)
       continue;
-    follow(rank, TSP_STREAM_COMM,
-           marks(*flight.group, peer, flight.number).reduced);
+    follow(rank, marks(*flight.group, peer, flight.number).reduced);
     auto copySlice = [&](void *dst, const void *src, int64_t rowBytes) {
       Move move;
       move.dst = move.src = slice[0].global * rowBytes;

@@ -26,7 +26,7 @@ bool HostCommunicator::complete(tsp_rank &rank, const Flight &flight,
     const char *name = collectiveName(own.transfer.kind);
     rank.transfers.events.push_back(
         {name, own.time, nowNs(), own.transfer.bytesReceived(flight.me)});
-    rank.pool.track(0).events.push_back({"wait", begin, nowNs(), -1});
+    rank.pool.track(0).events.push_back({traceWait, begin, nowNs(), -1});
   }
   return true;
 }

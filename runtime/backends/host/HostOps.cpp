@@ -19,12 +19,6 @@ void HostOps::zero(const Move &fill, char *dst) {
   runCopy(pool, fill, dst, nullptr);
 }
 
-char *HostOps::buffer(int64_t bytes) {
-  if (memory.size() < bytes)
-    memory = Mapping(bytes);
-  return memory.data();
-}
-
 void HostOps::combine(const Transfer &transfer, char *dst,
                       const Sources &sources, int64_t count) {
   std::vector<const char *> from;

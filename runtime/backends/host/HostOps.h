@@ -20,18 +20,14 @@ public:
 
   void move(const Move &move, char *dst, const char *src) override;
   void zero(const Move &fill, char *dst) override;
-  char *buffer(int64_t bytes) override;
   void combine(const Transfer &transfer, char *dst, const Sources &sources,
                int64_t count) override;
   void combinePairs(const Transfer &transfer, char *dst, char *dst2,
                     const Sources &sources, const Sources &sources2,
                     int64_t rows) override;
 
-  int64_t touched() const { return memory.touched(); }
-
 private:
   ThreadPool &pool;
-  Mapping memory;
 };
 
 } // namespace tsp::runtime

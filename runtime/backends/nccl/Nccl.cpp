@@ -23,6 +23,10 @@ static Nccl openNccl() {
 #define TSP_OPEN(member, symbol, parameters) library.get(#symbol, nccl.member);
   TSP_NCCL_FUNCTIONS(TSP_OPEN)
 #undef TSP_OPEN
+#define TSP_FIND(member, symbol, parameters)                                   \
+  nccl.member = reinterpret_cast<Result(*) parameters>(library.find(#symbol));
+  TSP_NCCL_LATER_FUNCTIONS(TSP_FIND)
+#undef TSP_FIND
   library.get("ncclGetErrorString", nccl.getErrorString);
   library.get("ncclGetLastError", nccl.getLastError);
   nccl.check(nccl.getVersion(&nccl.version), "ncclGetVersion");

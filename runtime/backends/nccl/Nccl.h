@@ -45,10 +45,16 @@ struct UniqueId {
     (const void *, void *, size_t, int, int, Comm, Stream))                    \
   F(allGather, ncclAllGather, (const void *, void *, size_t, int, Comm, Stream))
 
-/// The table of NCCL's functions.
+// Those of releases from 2.19 on.
+#define TSP_NCCL_LATER_FUNCTIONS(F)                                            \
+  F(commRegister, ncclCommRegister, (Comm, void *, size_t, void **))           \
+  F(commDeregister, ncclCommDeregister, (Comm, void *))
+
+/// The table of NCCL's functions; a later one may be null.
 struct Nccl {
 #define TSP_MEMBER(member, symbol, parameters) Result(*member) parameters;
   TSP_NCCL_FUNCTIONS(TSP_MEMBER)
+  TSP_NCCL_LATER_FUNCTIONS(TSP_MEMBER)
 #undef TSP_MEMBER
   const char *(*getErrorString)(Result);
   const char *(*getLastError)(Comm);

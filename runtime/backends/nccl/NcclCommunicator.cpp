@@ -38,7 +38,9 @@ void NcclCommunicator::warnOfVersion() const {
   bool severalNodes =
       session.processes &&
       session.processes->index() != session.processes->how().localIndex;
-  if (nccl.version == hangsWithGraphs && session.options.graphs && severalNodes)
+  // Once a machine.
+  bool isFirst = severalNodes && session.processes->how().localIndex == 0;
+  if (nccl.version == hangsWithGraphs && session.options.graphs && isFirst)
     fprintf(stderr, "warning: NCCL 2.28.9 is known to hang in CUDA graphs over "
                     "several machines; use another release, or leave out "
                     "--graphs\n");
@@ -67,11 +69,29 @@ NcclCommunicator::~NcclCommunicator() {
     return;
   for (size_t slot = 0; slot < comms.size(); ++slot) {
     cuda::CurrentContext current(deviceOf(*session.ranks[slot]).use());
+    for (auto [comm, handle] : comms[slot].registered)
+      nccl.commDeregister(comm, handle);
     for (Comm comm : comms[slot].groups)
       if (comm)
         nccl.commDestroy(comm);
     if (comms[slot].world)
       nccl.commDestroy(comms[slot].world);
+  }
+}
+
+/// Lets NCCL move bytes from and to the block where they are. Without it they
+/// go through buffers of NCCL, so that a release that cannot is as good.
+void NcclCommunicator::addMemory(tsp_rank &rank, const Block &block) {
+  if (!nccl.commRegister || !nccl.commDeregister || block.size() == 0)
+    return;
+  std::shared_lock<std::shared_timed_mutex> lock(inUse);
+  for (Comm comm : comms[rank.slot].groups) {
+    void *handle = nullptr;
+    if (comm && !aborted.load() &&
+        nccl.commRegister(comm, block.data(), size_t(block.size()), &handle) ==
+            success &&
+        handle)
+      comms[rank.slot].registered.push_back({comm, handle});
   }
 }
 
@@ -202,11 +222,7 @@ void NcclCommunicator::enqueue(tsp_rank &rank, const Flight &flight) {
 bool NcclCommunicator::complete(tsp_rank &rank, const Flight &flight,
                                 tsp_event) {
   return guarded(rank, flight, [&] {
-    cuda::CudaDevice &device = deviceOf(rank);
-    device.driver().check(
-        device.driver().streamWaitEvent(device.stream(TSP_STREAM_COMPUTE),
-                                        ownMarks(flight).done, 0),
-        "cuStreamWaitEvent");
+    waitOnDevice(rank, {ownMarks(flight).done});
     poll(rank);
   });
 }

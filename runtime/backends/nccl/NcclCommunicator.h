@@ -24,6 +24,7 @@ public:
   explicit NcclCommunicator(Session &session);
   ~NcclCommunicator() override;
 
+  void addMemory(tsp_rank &rank, const Block &block) override;
   void reset() override;
   void poll(tsp_rank &rank) override;
   std::string waitingText(tsp_rank &rank) override;
@@ -40,6 +41,7 @@ private:
   struct Comms {
     Comm world = nullptr;
     std::vector<Comm> groups; ///< by axis number; null where it is alone
+    std::vector<std::pair<Comm, void *>> registered; ///< handles of memory
     std::deque<Outstanding> outstanding;
     int64_t lastPoll = 0;
   };

@@ -7,6 +7,7 @@
 
 #include "nccl/Group.h"
 #include "nccl/Link.h"
+#include "nccl/Version.h"
 
 #include <cstring>
 #include <random>
@@ -34,11 +35,30 @@ static ncclResult_t checkComm(ncclComm_t comm) {
               : fail(nullptr, ncclInvalidArgument, "the communicator is null");
 }
 
+static int readVersion() {
+  const char *text = getenv("TSP_EMULATED_NCCL_VERSION");
+  if (!text || !*text)
+    return NCCL_VERSION_CODE;
+  int major, minor, patch;
+  char rest;
+  return sscanf(text, "%d.%d.%d%c", &major, &minor, &patch, &rest) == 3
+             ? NCCL_VERSION(major, minor, patch)
+             : 0;
+}
+
+int tsp::emulation::ncclVersion() {
+  static const int version = readVersion();
+  return version;
+}
+
 ncclResult_t ncclGetVersion(int *version) {
   if (!version)
     return ncclInvalidArgument;
-  *version = NCCL_VERSION_CODE;
-  return ncclSuccess;
+  *version = ncclVersion();
+  return *version ? ncclSuccess
+                  : fail(nullptr, ncclInvalidUsage,
+                         "TSP_EMULATED_NCCL_VERSION: expected a release such "
+                         "as 2.28.9");
 }
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {

@@ -7,8 +7,13 @@
 
 #include "driver/Enqueue.h"
 #include "nccl/Communicator.h"
+#include "nccl/Version.h"
+
+#include <atomic>
 
 using namespace tsp::emulation;
+
+static std::atomic<size_t> registeredBytes{0};
 
 /// A buffer that a communicator knows. Transfers take any device memory, so
 /// nothing hangs on it but the checks.
@@ -27,6 +32,7 @@ static ncclResult_t makeWindow(ncclComm_t comm, void *buffer, size_t bytes,
     return fail(comm, ncclInvalidArgument,
                 std::string("buffer to register: ") + why);
   *result = new ncclWindow_vidmem{comm, buffer, bytes};
+  registeredBytes += bytes;
   return ncclSuccess;
 }
 
@@ -34,6 +40,7 @@ static ncclResult_t freeWindow(ncclComm_t comm, ncclWindow_t window) {
   if (window && window->comm != comm)
     return fail(comm, ncclInvalidArgument,
                 "the buffer is registered with another communicator");
+  registeredBytes -= window ? window->bytes : 0;
   delete window;
   return ncclSuccess;
 }
@@ -58,6 +65,9 @@ ncclResult_t ncclMemFree(void *pointer) {
 
 ncclResult_t ncclCommRegister(const ncclComm_t comm, void *buffer, size_t bytes,
                               void **handle) {
+  if (ncclVersion() < versionOfRegistration)
+    return fail(comm, ncclInvalidUsage,
+                "this release does not register buffers");
   return makeWindow(comm, buffer, bytes,
                     reinterpret_cast<ncclWindow_t *>(handle));
 }
@@ -78,6 +88,9 @@ ncclResult_t ncclCommWindowRegister(ncclComm_t comm, void *buffer, size_t bytes,
 ncclResult_t ncclCommWindowDeregister(ncclComm_t comm, ncclWindow_t window) {
   return freeWindow(comm, window);
 }
+
+/// Bytes that communicators of this process know, each once a communicator.
+extern "C" size_t tspEmulationRegisteredBytes() { return registeredBytes; }
 
 /// What the functions of nccl.h return that the emulation does not have.
 int tspUnsupportedNcclCall(const char *name) {

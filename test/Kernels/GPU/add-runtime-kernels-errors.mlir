@@ -1,9 +1,20 @@
 // RUN: tsp-opt %s --tsp-gpu-add-runtime-kernels --split-input-file --verify-diagnostics
 
 module attributes {tsp.mesh = #tsp.mesh<["t"] sizes [2]>} {
-func.func @f8(%x: tensor<4xf8E5M2>) -> tensor<4xf8E5M2> {
-  // expected-error@+1 {{'tsp.all_reduce' op the cuda target does not combine 'f8E5M2' across ranks; convert to f32 before}}
-  %0 = tsp.all_reduce %x {axis = "t"} : (tensor<4xf8E5M2>) -> tensor<4xf8E5M2>
-  return %0 : tensor<4xf8E5M2>
+func.func @pairs(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{'tsp.all_reduce' op expected single values to be combined by sum, max or min, found lse}}
+  %0 = tsp.all_reduce %x {axis = "t", combine = #tsp.combine<lse>} : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+}
+
+// -----
+
+// The ranks' buffers are parameters of the kernel.
+module attributes {tsp.mesh = #tsp.mesh<["t"] sizes [512]>} {
+func.func @many(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{'tsp.all_reduce' op the cuda target combines at most 500 ranks, found 512 on axis "t"; reduce over two axes, one by one}}
+  %0 = tsp.all_reduce %x {axis = "t"} : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
 }
 }

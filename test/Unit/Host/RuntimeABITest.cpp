@@ -41,6 +41,7 @@ TEST(RuntimeABI, Signatures) {
   EXPECT_EQ(tsp::abi::allToAll.signature, signature(tsp_all_to_all_start));
   EXPECT_EQ(tsp::abi::broadcast.signature, signature(tsp_broadcast_start));
   EXPECT_EQ(tsp::abi::sendRecv.signature, signature(tsp_send_recv_start));
+  EXPECT_EQ(tsp::abi::staging.signature, signature(tsp_staging));
   EXPECT_EQ(tsp::abi::wait.signature, signature(tsp_wait));
 }
 

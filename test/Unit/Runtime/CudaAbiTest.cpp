@@ -106,6 +106,7 @@ TEST(NcclAbi, FunctionsAndValues) {
             abiOf(decltype (&symbol)(nullptr)))                                \
       << #symbol;
   TSP_NCCL_FUNCTIONS(TSP_COMPARE)
+  TSP_NCCL_LATER_FUNCTIONS(TSP_COMPARE)
 #undef TSP_COMPARE
   EXPECT_EQ(nccl::success, ncclSuccess);
   EXPECT_EQ(nccl::inProgress, ncclInProgress);

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "DeviceImage.h"
+#include "backends/cuda/Emulation.h"
+#include "core/DynamicLibrary.h"
 
 using namespace tsp::runtime;
 using namespace tsp::runtime::test;
@@ -239,8 +241,10 @@ TEST(Device, TraceHasKernelsAndTransfers) {
     TraceProcess tracks;
     rank->device->addTracks(tracks);
     ASSERT_EQ(tracks.size(), 2u);
-    ASSERT_EQ(tracks[0]->events.size(), 1u);
-    EXPECT_STREQ(tracks[0]->events[0].name, "affine");
+    const char *const names[] = {"start", "affine", "wait"};
+    ASSERT_EQ(tracks[0]->events.size(), 3u);
+    for (int i = 0; i < 3; ++i)
+      EXPECT_STREQ(tracks[0]->events[i].name, names[i]);
     ASSERT_EQ(tracks[1]->events.size(), 1u);
     EXPECT_STREQ(tracks[1]->events[0].name, "send_recv");
     EXPECT_EQ(tracks[1]->events[0].bytes, 128);
@@ -395,3 +399,24 @@ INSTANTIATE_TEST_SUITE_P(All, DeviceFaults,
                            return info.param == Where::Devices ? "Nccl"
                                                                : "Local";
                          });
+
+//===----------------------------------------------------------------------===//
+// NCCL
+//===----------------------------------------------------------------------===//
+
+TEST(Nccl, KnowsTheMemoryOfItsTransfers) {
+  DynamicLibrary library(libraryNames("libnccl.so.2"));
+  auto registered = reinterpret_cast<size_t (*)()>(
+      library.find("tspEmulationRegisteredBytes"));
+  if (!registered)
+    GTEST_SKIP() << "the emulation tells what is registered, NCCL does not";
+  {
+    RankProgram program =
+        makeProgram(Where::Devices, 2, RankProgram::defaults(), values);
+    std::vector<float> x = input();
+    program.context->set(0, 0, x.data());
+    // On each rank the arena, and 3 rows of x and y, aligned to 64 bytes.
+    EXPECT_EQ(registered(), 2u * (4096 + 2 * 64));
+  }
+  EXPECT_EQ(registered(), 0u);
+}

@@ -8,7 +8,8 @@
 // An executable as tsp-compile makes them, its code written by hand; for
 // test/Python/test_processes.py. Each of 4 ranks holds 3 rows of x [10, 3]:
 //   total = the sum of the ranks' rows, whole = x gathered, head = its first
-//   rows, y = the rows of the rank before.
+//   rows, y = the rows of the rank before, fourfold = the sum of what they have
+//   gathered, a part each, turned = x with its columns on the ranks.
 // TSP_TEST_FAULT makes a rank go wrong. With TSP_TEST_CUDA it is for devices.
 //
 //===----------------------------------------------------------------------===//
@@ -29,7 +30,7 @@ constexpr int32_t space = TSP_SPACE_DEVICE;
 constexpr int32_t space = TSP_SPACE_HOST;
 #endif
 
-constexpr int64_t rows = 10, columns = 3, local = 3;
+constexpr int64_t rows = 10, columns = 3, local = 3, arenaBytes = 1024;
 
 static bool isFault(const char *name) {
   const char *fault = getenv("TSP_TEST_FAULT");
@@ -47,7 +48,8 @@ static tsp_event gatherStart(tsp_rank *rank, void **args, void **results) {
                               TSP_CONTIGUOUS, 1);
 }
 
-static void run(tsp_rank *rank, void **args, void **results, void *) {
+static void run(tsp_rank *rank, void **args, void **results, void *arena) {
+  tsp_staging(rank, arena, arenaBytes);
   int64_t me = tsp_axis_index(rank, 0);
   if (me == 2 && isFault("killed"))
     raise(SIGKILL);
@@ -65,7 +67,7 @@ static void run(tsp_rank *rank, void **args, void **results, void *) {
     tsp_event sum = sumStart(rank, args, results);
     tsp_event gather = gatherStart(rank, args, results);
     tsp_wait(rank, TSP_STREAM_COMPUTE, sum);
-    if (!isFault("unwaited"))
+    if (!isFault("unwaited") && !(me == 1 && isFault("forgotten")))
       tsp_wait(rank, TSP_STREAM_COMPUTE, gather);
     tsp_copy(rank, space, TSP_STREAM_COMPUTE, results[3], results[2],
              local * columns * 4);
@@ -75,6 +77,15 @@ static void run(tsp_rank *rank, void **args, void **results, void *) {
   tsp_wait(rank, TSP_STREAM_COMPUTE,
            tsp_send_recv_start(rank, space, TSP_STREAM_COMM, 0, TSP_F32,
                                results[0], args[0], local * columns * 4, 1));
+  tsp_wait(rank, TSP_STREAM_COMPUTE,
+           tsp_reduce_scatter_start(rank, space, TSP_STREAM_COMM, 0, TSP_F32,
+                                    TSP_SUM, results[4], results[2], 1, rows,
+                                    columns * 4, TSP_CONTIGUOUS, 1));
+  tsp_wait(rank, TSP_STREAM_COMPUTE,
+           tsp_all_to_all_start(rank, space, TSP_STREAM_COMM, 0, TSP_F32,
+                                results[5], args[0], 1, rows, 1, columns, 4,
+                                /*split=*/1, TSP_CONTIGUOUS, 1, TSP_CONTIGUOUS,
+                                1));
 }
 
 extern "C" {
@@ -85,14 +96,18 @@ extern const tsp_device_image tsp_device_code;
 const char tsp_model_json[] = R"({
   "version": 1, "target": ")" TSP_TEST_TARGET R"(",
   "mesh": [{"name": "t", "size": 4}], "entries": [{
-    "name": "main",
+    "name": "main", "arena_bytes": 1024,
     "args": [{"name": "x", "kind": "parameter", "dtype": "f32",
               "shape": [10, 3], "placement": [{"axes": ["t"]}, {}]}],
     "results": [{"name": "y", "dtype": "f32", "shape": [10, 3],
                  "placement": [{"axes": ["t"]}, {}]},
                 {"name": "total", "dtype": "f32", "shape": [3, 3]},
                 {"name": "whole", "dtype": "f32", "shape": [10, 3]},
-                {"name": "head", "dtype": "f32", "shape": [3, 3]}]}]})";
+                {"name": "head", "dtype": "f32", "shape": [3, 3]},
+                {"name": "fourfold", "dtype": "f32", "shape": [10, 3],
+                 "placement": [{"axes": ["t"]}, {}]},
+                {"name": "turned", "dtype": "f32", "shape": [10, 3],
+                 "placement": [{}, {"axes": ["t"]}]}]}]})";
 const tsp_entry_point tsp_entry_table[] = {{"tsp_entry_main", run},
                                            {nullptr, nullptr}};
 const tsp_device_image tsp_device_code = {testKernels, sizeof(testKernels)};

@@ -16,7 +16,8 @@
 
 namespace tsp::runtime::test {
 
-/// A model whose entry "main" is a function of the test, run by every rank. The
+/// A model whose entry "main" is a function of the test, run by every rank, with
+/// the arena as the staging memory of its transfers. The
 /// function has no objects with destructors on its stack where it calls the
 /// runtime, as errors jump over it.
 class RankProgram {
@@ -30,7 +31,10 @@ public:
              std::string(device ? "cuda" : "host") +
              "\",\"device_workspace_bytes\":4096,\"mesh\":" + mesh +
              ",\"entries\":[{\"name\":\"main\"," +
-             (values.empty() ? "\"args\":[],\"results\":[]" : values) + "}]}"),
+             (values.empty()
+                  ? "\"arena_bytes\":4194304,\"args\":[],\"results\":[]"
+                  : values) +
+             "}]}"),
         model{json.c_str(), table(), device}, options(options) {
     context = std::make_unique<Context>(model, this->options);
   }
@@ -73,8 +77,11 @@ private:
   }
   static const tsp_entry_point *table() {
     static const tsp_entry_point entries[] = {
-        {"tsp_entry_main", [](tsp_rank *rank, void **args, void **results,
-                              void *) { body()(rank, args, results); }},
+        {"tsp_entry_main",
+         [](tsp_rank *rank, void **args, void **results, void *arena) {
+           tsp_staging(rank, arena, rank->arena->size());
+           body()(rank, args, results);
+         }},
         {nullptr, nullptr}};
     return entries;
   }

@@ -8,24 +8,25 @@
 #ifndef TSP_TEST_UNIT_RUNTIME_TESTKERNELS_H
 #define TSP_TEST_UNIT_RUNTIME_TESTKERNELS_H
 
-// tsp_reduce_sum_f32 as tsp_runtime.h says; `affine`: out[i] = in[i] * scale[0]
-// + i, by way of the workspace.
-inline constexpr char testKernels[] = R"(
-.version 8.0
-.target sm_80
-.address_size 64
+// tsp_reduce_sum_f32_<D> as tsp_runtime.h says, for up to four ranks; `affine`:
+// out[i] = in[i] * scale[0] + i, by way of the workspace.
 
-.visible .entry tsp_reduce_sum_f32(
-  .param .u64 dst, .param .u64 srcs, .param .u64 count, .param .u64 ranks)
+#define TSP_TEST_SOURCE(N) "  .param .u64 src" #N ",\n"
+#define TSP_TEST_ADD(N)                                                        \
+  "  ld.param.u64 %d10, [src" #N "];\n"                                        \
+  "  add.s64 %d10, %d10, %d7;\n"                                               \
+  "  ld.global.f32 %f2, [%d10];\n"                                             \
+  "  add.rn.f32 %f1, %f1, %f2;\n"
+#define TSP_TEST_REDUCE(RANKS, SOURCES, ADDS)                                  \
+  ".visible .entry tsp_reduce_sum_f32_" #RANKS "(\n  .param .u64 dst,\n" SOURCES \
+  R"(  .param .u64 count)
 {
-  .reg .pred %p<3>;
+  .reg .pred %p<2>;
   .reg .b32 %r<7>;
   .reg .b64 %d<12>;
   .reg .f32 %f<3>;
   ld.param.u64 %d1, [dst];
-  ld.param.u64 %d2, [srcs];
   ld.param.u64 %d3, [count];
-  ld.param.u64 %d4, [ranks];
   mov.u32 %r1, %ctaid.x;
   mov.u32 %r2, %ntid.x;
   mov.u32 %r3, %tid.x;
@@ -38,20 +39,8 @@ LOOP:
   setp.ge.u64 %p1, %d5, %d3;
   @%p1 bra END;
   shl.b64 %d7, %d5, 2;
-  mov.u64 %d8, 0;
-  mov.f32 %f1, 0f00000000;
-RANK:
-  setp.ge.u64 %p2, %d8, %d4;
-  @%p2 bra STORE;
-  shl.b64 %d9, %d8, 3;
-  add.s64 %d9, %d2, %d9;
-  ld.global.u64 %d10, [%d9];
-  add.s64 %d10, %d10, %d7;
-  ld.global.f32 %f2, [%d10];
-  add.rn.f32 %f1, %f1, %f2;
-  add.s64 %d8, %d8, 1;
-  bra RANK;
-STORE:
+  mov.f32 %f1, 0f80000000;
+)" ADDS R"(
   add.s64 %d11, %d1, %d7;
   st.global.f32 [%d11], %f1;
   add.s64 %d5, %d5, %d6;
@@ -59,7 +48,23 @@ STORE:
 END:
   ret;
 }
+)"
+#define TSP_TEST_UP_TO_2(F) F(0) F(1)
+#define TSP_TEST_UP_TO_3(F) TSP_TEST_UP_TO_2(F) F(2)
+#define TSP_TEST_UP_TO_4(F) TSP_TEST_UP_TO_3(F) F(3)
 
+inline constexpr char testKernels[] = R"(
+.version 8.0
+.target sm_80
+.address_size 64
+
+)" TSP_TEST_REDUCE(1, TSP_TEST_SOURCE(0), TSP_TEST_ADD(0))
+    TSP_TEST_REDUCE(2, TSP_TEST_UP_TO_2(TSP_TEST_SOURCE),
+                    TSP_TEST_UP_TO_2(TSP_TEST_ADD))
+    TSP_TEST_REDUCE(3, TSP_TEST_UP_TO_3(TSP_TEST_SOURCE),
+                    TSP_TEST_UP_TO_3(TSP_TEST_ADD))
+    TSP_TEST_REDUCE(4, TSP_TEST_UP_TO_4(TSP_TEST_SOURCE),
+                    TSP_TEST_UP_TO_4(TSP_TEST_ADD)) R"(
 .visible .entry affine(
   .param .u64 in, .param .u64 scale, .param .u64 out, .param .u64 workspace)
 {
