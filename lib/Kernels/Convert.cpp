@@ -66,6 +66,10 @@ Value integerToFloat(ScalarBuilder &b, Value value, Type from, Type to) {
   };
   if (to.isF64() || to.isF32())
     return convert(to);
+  // The type may hold all integers of this width.
+  if (width - !isUnsigned <= cast<FloatType>(to).getFPMantissaWidth() &&
+      width <= 8)
+    return convert(b.f32());
   // An f32 holds 24 bits: wider integers go through f64.
   Value wide = width > 24 ? narrowToOdd(b, convert(b.f64())) : convert(b.f32());
   return roundToFormat(b.builder, b.loc, wide, to);

@@ -205,7 +205,7 @@ Value ElementEmitter::load(Value flat, Type elementType,
                                (elementType.getIntOrFloatBitWidth() + 7) / 8,
                                flat, elementType});
   else if (loader)
-    if (Value value = loader(flat, place))
+    if (Value value = loader(flat, elementType, place))
       return value;
   Value stored =
       memref::LoadOp::create(builder, loc, flat, materialize(place));

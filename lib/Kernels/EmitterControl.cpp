@@ -8,6 +8,8 @@
 #include "ScopeChange.h"
 #include "tsp/Kernels/ElementEmitter.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace tsp;
 
@@ -192,6 +194,21 @@ ElementEmitter::divide(const LinearIndex &index, int64_t divisor) {
   int64_t shift = llvm::divideFloorSigned(lower, divisor);
   if (shift == llvm::divideFloorSigned(upper, divisor))
     return {quotient + shift, remainder - LinearIndex(shift * divisor)};
+
+  // What is below the common divisor of all terms and the divisor changes only
+  // the remainder: neighbours share a quotient.
+  int64_t unit = divisor;
+  for (auto [id, coefficient] : remainder.getTerms())
+    unit = std::gcd(unit, coefficient);
+  if (unit > 1) {
+    int64_t units = llvm::divideFloorSigned(remainder.getConstant(), unit);
+    LinearIndex reduced(units);
+    for (auto [id, coefficient] : remainder.getTerms())
+      reduced = reduced + LinearIndex::symbol(id) * (coefficient / unit);
+    auto [more, rest] = divide(reduced, divisor / unit);
+    return {quotient + more,
+            rest * unit + (remainder.getConstant() - units * unit)};
+  }
 
   // The rest is only known at run time. Made nonnegative, it divides unsigned.
   int64_t base = std::min<int64_t>(shift, 0);

@@ -85,7 +85,10 @@ void ClusterBuilder::place(Operation *op) {
   if (!stored && users.empty())
     return; // Dead.
   bool fuse = !stored && llvm::all_of(users, [&](Cluster *c) { return fits(op, *c); }) &&
-              (users.size() == 1 || rules.isWorthRepeating(op, users.size()));
+              (users.size() == 1 || rules.isWorthRepeating(op, users.size()) ||
+               (rules.isInPrologue(op) && llvm::all_of(users, [&](Cluster *c) {
+                  return describe(op, *c).operandView;
+                })));
   if (fuse) {
     for (Cluster *cluster : users)
       join(op, *cluster);
@@ -209,10 +212,11 @@ bool ClusterBuilder::fits(Operation *op, Cluster &cluster) {
   if (opClass == OpClass::Irregular)
     return !cluster.heavy && !isRepeated;
   if (cluster.heavy && classify(cluster.heavy) == OpClass::Contraction) {
-    // Operands are read through views alone; beside them the kernel reads tiles of
-    // the shape of the result.
+    // Operands are read through views or computed by a prologue; beside them the
+    // kernel reads tiles of the shape of the result.
     if (member.operandView)
-      return isOperandView(op) && llvm::all_of(op->getUsers(), [&](Operation *user) {
+      return (isOperandView(op) || rules.isInPrologue(op)) &&
+             llvm::all_of(op->getUsers(), [&](Operation *user) {
                return user == cluster.heavy || !cluster.contains(user) ||
                       cluster.members[user].operandView;
              });

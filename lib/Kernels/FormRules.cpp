@@ -112,7 +112,8 @@ bool RecomputeRules::mayFuseInto(OpOperand &use) {
   case OpClass::Reduction:
     return light || opClass == OpClass::Reduction;
   case OpClass::Contraction:
-    return isOperandView(producer) && !isFromNothing(producer);
+    return (isOperandView(producer) && !isFromNothing(producer)) ||
+           isInPrologue(producer);
   case OpClass::Irregular:
     if (isa<stablehlo::GatherOp>(user))
       return light;

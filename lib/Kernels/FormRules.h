@@ -11,6 +11,7 @@
 #include "mlir/IR/Operation.h"
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace tsp {
 
@@ -62,12 +63,36 @@ public:
   /// than storing it once and loading it there.
   bool isWorthRepeating(mlir::Operation *op, int64_t kernels);
 
+  /// True if the kernels of the contractions that use `op` compute it for
+  /// themselves, element by element, rather than find it in memory: it belongs
+  /// to the function of buffers that is one of their operands, and that costs
+  /// less than storing the operand (FormPrologue.cpp).
+  bool isInPrologue(mlir::Operation *op);
+
 private:
+  /// An operand of contractions as a function of what is in memory.
+  struct Prologue {
+    llvm::SetVector<mlir::Operation *> ops;
+    llvm::SetVector<mlir::Value> inputs;
+    /// In ops on single elements.
+    int64_t cost = 0;
+  };
+  bool collectPrologue(mlir::Operation *op, int64_t elements,
+                       Prologue &prologue);
+  enum class PrologueInput {
+    Computed, ///< for each element, in the kernel of the contraction
+    Loaded,   ///< from a buffer
+    Unfit,    ///< then the operand is better computed with it, and stored
+  };
+  PrologueInput classifyInput(mlir::Value value, int64_t elements,
+                              const Prologue &prologue);
+
   /// Cost of computing `op` from nothing; above `maxCost` when it cannot be.
   int64_t costFromNothing(mlir::Operation *op);
   bool isInMemoryAnyway(mlir::Value value, mlir::Block *block, int64_t kernels);
 
   llvm::DenseMap<mlir::Operation *, int64_t> costs;
+  llvm::DenseMap<mlir::Operation *, bool> inPrologue;
 };
 
 } // namespace tsp

@@ -23,10 +23,13 @@ Value tsp::depthOffset(VectorEmitter &e, const GemmSpec &spec,
 }
 
 void tsp::copyA(VectorEmitter &e, const GemmSpec &spec, const GemmPlan &plan,
-                Value base, Value row, Value rows, Value k0, Value count,
+                ValueRange outer, Value row, Value rows, Value k0, Value count,
                 Value to) {
   const GemmOperand &a = spec.a;
+  if (a.isComputed())
+    return computeA(e, spec, plan, outer, row, rows, k0, count, to);
   int64_t lanes = plan.lanes;
+  Value base = e.offset(e.index(0), outer, a.outer);
   base = e.offset(base, row, a.free);
   Value zero = e.index(0);
 
@@ -69,10 +72,13 @@ void tsp::copyA(VectorEmitter &e, const GemmSpec &spec, const GemmPlan &plan,
 }
 
 void tsp::copyB(VectorEmitter &e, const GemmSpec &spec, const GemmPlan &plan,
-                Value base, Value column, Value panels, Value k0, Value count,
-                Value to) {
+                ValueRange outer, Value column, Value panels, Value k0,
+                Value count, Value to, Value lines) {
   const GemmOperand &b = spec.b;
+  if (b.isComputed())
+    return computeB(e, spec, plan, outer, column, panels, k0, count, to, lines);
   int64_t lanes = plan.lanes, nr = plan.nr();
+  Value base = e.offset(e.index(0), outer, b.outer);
   bool wholePanels = spec.n % nr == 0;
   Value zero = e.index(0);
 

@@ -68,7 +68,8 @@ public:
     };
     bufferB = view(plan.scratchB, plan.scratchA);
     bufferA = view(plan.scratchA, plan.scratchC);
-    bufferC = view(plan.scratchC, plan.scratchBytes);
+    bufferC = view(plan.scratchC, plan.scratchLines);
+    bufferLines = view(plan.scratchLines, plan.scratchBytes);
   }
 
   /// All blocks from `begin` to `end`.
@@ -104,7 +105,7 @@ private:
   const GemmSpec &spec;
   const GemmPlan &plan;
   const GemmStore &store;
-  Value scratch, bufferA, bufferB, bufferC;
+  Value scratch, bufferA, bufferB, bufferC, bufferLines;
   // Of the block at hand.
   Values outer;
   Value aBase, bBase;
@@ -152,15 +153,21 @@ void BlockEmitter::emit(Value begin, Value end) {
       firstRow = e.index(0);
       if (plan.copyA != GemmCopy::none)
         copyRows(e.index(0), e.index(plan.ks));
-      emitRowsBlock(
-          e, spec, plan, aBase, bBase, bufferA, n0,
-          [&](Value vector, Value m, Value n) {
-            e.storeVector(vector, bufferC, e.index(0));
-            GemmRow piece{bufferC, e.index(0), outer, m, n, plan.lanes, {}};
-            if (spec.n % plan.lanes != 0)
-              piece.count = e.min(e.sub(e.index(spec.n), n), plan.lanes);
-            store(e, piece);
-          });
+      auto storeSums = [&](Value at, Value m, Value n) {
+        GemmRow piece{bufferC, at, outer, m, n, plan.lanes, {}};
+        if (spec.n % plan.lanes != 0)
+          piece.count = e.min(e.sub(e.index(spec.n), n), plan.lanes);
+        store(e, piece);
+      };
+      if (spec.b.isComputed())
+        emitComputedRowsBlock(e, spec, plan, outer, bufferA, n0, bufferC,
+                              storeSums);
+      else
+        emitRowsBlock(e, spec, plan, aBase, bBase, bufferA, n0,
+                      [&](Value vector, Value m, Value n) {
+                        e.storeVector(vector, bufferC, e.index(0));
+                        storeSums(e.index(0), m, n);
+                      });
       return {};
     }
 
@@ -199,11 +206,11 @@ void BlockEmitter::emit(Value begin, Value end) {
 }
 
 void BlockEmitter::copyPanels(Value k0, Value count) {
-  copyB(e, spec, plan, bBase, n0, panels, k0, count, bufferB);
+  copyB(e, spec, plan, outer, n0, panels, k0, count, bufferB, bufferLines);
 }
 
 void BlockEmitter::copyRows(Value k0, Value count) {
-  copyA(e, spec, plan, aBase, firstRow, rows, k0, count, bufferA);
+  copyA(e, spec, plan, outer, firstRow, rows, k0, count, bufferA);
 }
 
 void BlockEmitter::emitPanel(Value k0, Value count, Value panel) {

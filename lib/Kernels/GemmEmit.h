@@ -13,15 +13,26 @@
 namespace tsp {
 
 /// Copies a chunk of A, rows [row, row + rows) and contraction [k0, k0 +
-/// count), to scratch; `base` is the offset of the outer dims.
+/// count), to scratch; `outer` are the indices of the outer dims.
 void copyA(VectorEmitter &e, const GemmSpec &spec, const GemmPlan &plan,
-           mlir::Value base, mlir::Value row, mlir::Value rows, mlir::Value k0,
-           mlir::Value count, mlir::Value to);
-
-/// Copies `panels` panels of B, from column `column` on, to scratch.
-void copyB(VectorEmitter &e, const GemmSpec &spec, const GemmPlan &plan,
-           mlir::Value base, mlir::Value column, mlir::Value panels,
+           mlir::ValueRange outer, mlir::Value row, mlir::Value rows,
            mlir::Value k0, mlir::Value count, mlir::Value to);
+
+/// Copies `panels` panels of B, from column `column` on, to scratch; `lines` is
+/// scratch for lines of a computed B.
+void copyB(VectorEmitter &e, const GemmSpec &spec, const GemmPlan &plan,
+           mlir::ValueRange outer, mlir::Value column, mlir::Value panels,
+           mlir::Value k0, mlir::Value count, mlir::Value to,
+           mlir::Value lines);
+
+/// The same for operands that are computed (GemmCompute.cpp).
+void computeA(VectorEmitter &e, const GemmSpec &spec, const GemmPlan &plan,
+              mlir::ValueRange outer, mlir::Value row, mlir::Value rows,
+              mlir::Value k0, mlir::Value count, mlir::Value to);
+void computeB(VectorEmitter &e, const GemmSpec &spec, const GemmPlan &plan,
+              mlir::ValueRange outer, mlir::Value column, mlir::Value panels,
+              mlir::Value k0, mlir::Value count, mlir::Value to,
+              mlir::Value lines);
 
 /// An operand as the register tile reads it: two strides.
 struct TileOperand {
@@ -47,6 +58,15 @@ void emitRowsBlock(
     mlir::Value aBase, mlir::Value bBase, mlir::Value scratchA,
     mlir::Value column,
     llvm::function_ref<void(mlir::Value vector, mlir::Value m, mlir::Value n)>
+        store);
+
+/// The same with B computed. The sums of a vector of columns are left in `sums`,
+/// a vector for each row, of which `store` is given the place.
+void emitComputedRowsBlock(
+    VectorEmitter &e, const GemmSpec &spec, const GemmPlan &plan,
+    mlir::ValueRange outer, mlir::Value scratchA, mlir::Value column,
+    mlir::Value sums,
+    llvm::function_ref<void(mlir::Value at, mlir::Value m, mlir::Value n)>
         store);
 
 /// Offset of contraction index `k`.

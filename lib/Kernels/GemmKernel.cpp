@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GemmKernel.h"
+#include "GemmPrologue.h"
 #include "Reductions.h"
 #include "WholeOps.h"
 
@@ -162,7 +163,7 @@ std::optional<GemmKernel> tsp::matchGemmKernel(func::FuncOp function) {
   kernel.product = takeApart(kernel.dot, compute, dims);
   kernel.a = dyn_cast<BlockArgument>(kernel.product.baseA);
   kernel.b = dyn_cast<BlockArgument>(kernel.product.baseB);
-  if (!kernel.a || !kernel.b)
+  if (!isPrologue(kernel.product.baseA) || !isPrologue(kernel.product.baseB))
     return std::nullopt;
   return kernel;
 }

@@ -18,7 +18,8 @@ namespace tsp {
 struct GemmKernel {
   stablehlo::DotGeneralOp dot;
   DotProduct product;
-  mlir::BlockArgument a, b; ///< what product.baseA and baseB are
+  /// What product.baseA and baseB are; null: computed (GemmPrologue).
+  mlir::BlockArgument a, b;
   /// Where the kernel only moves and converts the product: the element types
   /// that it is rounded to, one after the other. Else elementwise ops read it
   /// at their own place.

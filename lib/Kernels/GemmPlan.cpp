@@ -40,6 +40,9 @@ int64_t GemmPlan::steps(const GemmSpec &spec) const {
   return divideCeil(spec.depth(), ks);
 }
 
+/// Steps of k of a computed line of B that is to be turned.
+static constexpr int64_t kLineSteps = 256;
+
 /// `size` in equal parts of at most `most`, each a multiple of `unit`.
 static int64_t balance(int64_t size, int64_t most, int64_t unit) {
   most = std::max(most, unit);
@@ -55,7 +58,12 @@ static bool isDeep(const GemmSpec &spec, const GemmOperand &operand,
 
 static void planCopyOfA(const GemmSpec &spec, GemmPlan &plan) {
   const GemmOperand &a = spec.a;
-  if (spec.k.size() == 1 && a.k[0] == 1 && a.element == spec.compute) {
+  if (a.isComputed()) {
+    plan.copyA = GemmCopy::lines;
+    plan.aColumns = a.free == 1 && a.k.back() != 1 && plan.kind != GemmPlan::rows;
+    if (plan.aColumns)
+      plan.lda = alignTo(plan.mc, plan.lanes);
+  } else if (spec.k.size() == 1 && a.k[0] == 1 && a.element == spec.compute) {
     plan.copyA = GemmCopy::none;
   } else if (isDeep(spec, a, plan.lanes)) {
     plan.copyA = GemmCopy::lines;
@@ -90,7 +98,10 @@ static void planPacked(const GemmSpec &spec, GemmPlan &plan,
   plan.mr = balance(spec.m, std::min(most, spec.m), 1);
   int64_t nr = plan.nr();
 
-  plan.ks = depth <= kDepth ? depth : balance(depth, kDepth / 2, plan.lanes);
+  // A part starts where a run of a computed operand does.
+  int64_t unit = std::lcm(std::lcm(plan.lanes, std::max<int64_t>(spec.a.run, 1)),
+                          std::max<int64_t>(spec.b.run, 1));
+  plan.ks = depth <= kDepth ? depth : balance(depth, kDepth / 2, unit);
   plan.kc = balance(plan.ks, kL1BytesB / (nr * bytes) * 5 / 4, 8);
   int64_t mc = std::clamp<int64_t>(kL2BytesA / (plan.ks * bytes), plan.mr, 192);
   int64_t nc = std::clamp<int64_t>(kL2BytesB / (plan.ks * bytes), nr, 512);
@@ -113,6 +124,11 @@ static void planPacked(const GemmSpec &spec, GemmPlan &plan,
                : isDeep(spec, spec.b, plan.lanes) ? GemmCopy::transpose
                                                   : GemmCopy::scalar;
   plan.panel = alignTo(plan.ks, plan.lanes) * nr;
+  if (spec.b.isComputed() && plan.copyB != GemmCopy::lines) {
+    plan.copyB = GemmCopy::transpose;
+    int64_t run = std::max(spec.b.run, plan.lanes);
+    plan.lineSteps = std::max<int64_t>(kLineSteps / run, 1) * run;
+  }
 }
 
 static void planDirect(const GemmSpec &spec, GemmPlan &plan,
@@ -144,6 +160,18 @@ static void planRows(const GemmSpec &spec, GemmPlan &plan) {
   plan.copyB = GemmCopy::none;
 }
 
+/// A computed B is copied too, in parts that stay in the first cache.
+static void planComputedColumns(const GemmSpec &spec, GemmPlan &plan,
+                                int64_t bytes) {
+  plan.kind = GemmPlan::packed;
+  plan.copyB = GemmCopy::lines;
+  plan.ks = std::clamp<int64_t>(kL1BytesB / (plan.nr() * bytes) / plan.lanes *
+                                    plan.lanes,
+                                plan.lanes, alignTo(spec.depth(), plan.lanes));
+  plan.ks = plan.kc = std::min(plan.ks, spec.depth());
+  plan.panel = alignTo(plan.ks, plan.lanes) * plan.nr();
+}
+
 GemmPlan tsp::planGemm(const GemmSpec &spec, const VectorTarget &target) {
   GemmPlan plan;
   plan.lanes = target.lanes(spec.compute);
@@ -158,6 +186,8 @@ GemmPlan tsp::planGemm(const GemmSpec &spec, const VectorTarget &target) {
   } else if (spec.m <= mostRows && spec.k.size() == 1 && spec.b.free == 1) {
     plan.kind = GemmPlan::direct;
     planDirect(spec, plan, accumulators);
+    if (spec.b.isComputed())
+      planComputedColumns(spec, plan, bytes);
   } else {
     planPacked(spec, plan, accumulators, bytes);
   }
@@ -177,6 +207,8 @@ GemmPlan tsp::planGemm(const GemmSpec &spec, const VectorTarget &target) {
   plan.scratchB = 0;
   plan.scratchA = alignTo(sizeB * bytes, 64);
   plan.scratchC = plan.scratchA + alignTo(sizeA * bytes, 64);
-  plan.scratchBytes = plan.scratchC + alignTo(sizeC * bytes, 64);
+  plan.scratchLines = plan.scratchC + alignTo(sizeC * bytes, 64);
+  int64_t sizeLines = plan.lineSteps ? plan.lanes * plan.linePitch() : 0;
+  plan.scratchBytes = plan.scratchLines + alignTo(sizeLines * bytes, 64);
   return plan;
 }

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GemmKernel.h"
+#include "GemmPrologue.h"
 #include "GemmResults.h"
 #include "tsp/Kernels/Kernels.h"
 #include "tsp/Kernels/Passes.h"
@@ -58,12 +58,24 @@ private:
     Block *block = &function.getBody().front();
     OpBuilder builder = OpBuilder::atBlockEnd(block);
     VectorEmitter e(builder, kernel->dot.getLoc());
-    auto buffer = [&](BlockArgument argument, int64_t offset) {
-      Value flat = e.flat(buffers.inputs[argument.getArgNumber()]);
-      return offset ? e.shifted(flat, offset) : flat;
+    std::unique_ptr<GemmPrologue> prologues[2];
+    auto setSource = [&](GemmOperand &operand, BlockArgument argument,
+                         int64_t offset,
+                         std::unique_ptr<GemmPrologue> &prologue) {
+      if (argument) {
+        Value flat = e.flat(buffers.inputs[argument.getArgNumber()]);
+        operand.flat = offset ? e.shifted(flat, offset) : flat;
+        return;
+      }
+      prologue = std::make_unique<GemmPrologue>(
+          *kernel, operand, tensorBody.front(), buffers.inputs, block);
+      operand.run = prologue->findRun();
+      operand.compute = [&prologue](OpBuilder &at, const GemmPlace &place) {
+        return prologue->emit(at, place, /*alongK=*/false, 1).front();
+      };
     };
-    product.spec.a.flat = buffer(kernel->a, product.offsetA);
-    product.spec.b.flat = buffer(kernel->b, product.offsetB);
+    setSource(product.spec.a, kernel->a, product.offsetA, prologues[0]);
+    setSource(product.spec.b, kernel->b, product.offsetB, prologues[1]);
     GemmPlan plan = planGemm(product.spec, target);
     GemmResults results(*kernel, tensorBody.front(), buffers.inputs,
                         buffers.outputs, block);
@@ -76,7 +88,10 @@ private:
     };
     emitGemm(e, product.spec, plan, buffers.begin, buffers.end, buffers.scratch,
              store);
-    failed = results.failed();
+    failed = results.failed() ||
+             llvm::any_of(prologues, [](const auto &prologue) {
+               return prologue && prologue->failed();
+             });
     tensorBody.dropAllReferences();
     finishBufferForm(function, plan.grid, plan.scratchBytes);
     return true;

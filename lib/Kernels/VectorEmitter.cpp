@@ -131,14 +131,8 @@ void VectorEmitter::loop(int64_t from, int64_t to, int64_t step,
   loop(index(from), index(to), step, body);
 }
 
-void VectorEmitter::elementLoop(Value from, Value to, int64_t lanes,
-                                llvm::function_ref<void(Value)> body) {
-  auto loop = scf::ForOp::create(b, loc, from, to, index(1));
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPoint(loop.getBody()->getTerminator());
-    body(loop.getInductionVar());
-  }
+/// Has LLVM make vectors of `lanes` steps of a loop.
+static void vectorize(OpBuilder &b, scf::ForOp loop, int64_t lanes) {
   MLIRContext *context = b.getContext();
   auto vectorize = LLVM::LoopVectorizeAttr::get(
       context, {}, {}, {}, b.getI32IntegerAttr(lanes), {}, {}, {});
@@ -150,6 +144,35 @@ void VectorEmitter::elementLoop(Value from, Value to, int64_t lanes,
                 LLVM::LoopAnnotationAttr::get(
                     context, {}, vectorize, interleave, unroll, {}, {}, {}, {},
                     {}, {}, {}, {}, {}, {}, {}));
+}
+
+void VectorEmitter::elementLoop(Value from, Value to, int64_t lanes,
+                                llvm::function_ref<void(Value)> body) {
+  auto loop = scf::ForOp::create(b, loc, from, to, index(1));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(loop.getBody()->getTerminator());
+  body(loop.getInductionVar());
+  vectorize(b, loop, lanes);
+}
+
+VectorEmitter::Values VectorEmitter::elementSums(
+    Value from, Value to, int64_t lanes, ValueRange init,
+    llvm::function_ref<std::vector<std::pair<Value, Value>>(Value)> body) {
+  auto loop = scf::ForOp::create(b, loc, from, to, index(1), init);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToEnd(loop.getBody());
+  auto contract = arith::FastMathFlags::contract;
+  Values sums;
+  for (auto [factors, sum] : llvm::zip_equal(body(loop.getInductionVar()),
+                                             loop.getRegionIterArgs())) {
+    Value product = arith::MulFOp::create(b, loc, factors.first, factors.second,
+                                          contract);
+    sums.push_back(arith::AddFOp::create(
+        b, loc, sum, product, contract | arith::FastMathFlags::reassoc));
+  }
+  scf::YieldOp::create(b, loc, sums);
+  vectorize(b, loop, lanes);
+  return llvm::to_vector_of<Value>(loop.getResults());
 }
 
 void VectorEmitter::when(Value condition, llvm::function_ref<void()> body,

@@ -45,12 +45,22 @@ def _decode(dtype: str, length: int) -> tuple[Callable, tuple[Any, ...]]:
     return functools.partial(smollm2.decode, config), (params, np.array([17], np.int32), np.int32(length - 1), cache)
 
 
+def _quantised(rows: int, width: int, columns: int) -> tuple[Callable, tuple[Any, ...]]:
+    """A product with int8 weights and a scale for each column, as programs write it."""
+    random = np.random.default_rng(0)
+    weight = {"q": random.integers(-127, 128, (width, columns)).astype(np.int8), "scale": random.uniform(0.01, 0.03, columns).astype(np.float32)}
+    x = random.standard_normal((rows, width)).astype(np.float32)
+    return lambda weight, x: x @ (weight["q"].astype(x.dtype) * weight["scale"]), (weight, x)
+
+
 WORKLOADS: dict[str, Callable[[], tuple[Callable, tuple[Any, ...]]]] = {
     "SmolLM2-135M forward S=512 f32": lambda: _model("f32", 512),
     "SmolLM2-135M forward S=512 bf16": lambda: _model("bf16", 512),
     "SmolLM2-135M decode at 512 f32": lambda: _decode("f32", 512),
     "block h=1024 S=2048 f32": lambda: _block("f32", 2048),
     "block h=1024 S=2048 bf16": lambda: _block("bf16", 2048),
+    "int8 weights, 1 x 4096 @ 4096 x 11008": lambda: _quantised(1, 4096, 11008),
+    "int8 weights, 512 x 2048 @ 2048 x 2048": lambda: _quantised(512, 2048, 2048),
 }
 
 

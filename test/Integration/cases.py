@@ -9,7 +9,8 @@ from Integration import encoders, llama
 from Integration.case import Case, training
 
 _FORWARD = {
-    "llama_block": llama.block, "llama_attention": llama.attention_only, "llama_mlp": llama.mlp_only, "llama": llama.model,
+    "llama_block": llama.block, "llama_quantised_block": llama.quantised_block, "llama_attention": llama.attention_only,
+    "llama_mlp": llama.mlp_only, "llama": llama.model,
     "llama_top_tokens": llama.top_tokens, "llama_loss": llama.loss, "llama_scan": llama.scan, "llama_packed": llama.packed,
     "llama_repeated_heads": llama.repeated_heads, "llama_library_attention": llama.library_attention, "llama_composites": llama.composites,
     "llama_decode_step": llama.decode_step, "llama_generate": llama.generate, "bert": encoders.bert, "gpt2": encoders.gpt2,

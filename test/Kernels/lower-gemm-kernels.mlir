@@ -94,3 +94,23 @@ func.func private @integers(%x: tensor<4x4xi32>, %w: tensor<4x4xi32>) -> tensor<
   %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<4x4xi32>, tensor<4x4xi32>) -> tensor<4x4xi32>
   return %0 : tensor<4x4xi32>
 }
+
+// Computed weights, rows of k in groups of 32 that share a scale: lines of 16
+// columns are computed by loops over a group, then turned into a panel.
+// CHECK-LABEL: func.func private @groups
+// CHECK: scf.for {{.*}} step %c32
+// CHECK: scf.for
+// CHECK: arith.sitofp {{.*}} : i8 to f32
+// CHECK: arith.mulf
+// CHECK: memref.store
+// CHECK: loop_annotation
+// CHECK: vector.shuffle
+func.func private @groups(%x: tensor<96x128xf32>, %q: tensor<64x4x32xi8>, %s: tensor<64x4xf32>) -> tensor<96x64xf32>
+    attributes {tsp.kernel, tsp.tied = array<i64: -1>} {
+  %c = stablehlo.convert %q : (tensor<64x4x32xi8>) -> tensor<64x4x32xf32>
+  %b = stablehlo.broadcast_in_dim %s, dims = [0, 1] : (tensor<64x4xf32>) -> tensor<64x4x32xf32>
+  %p = stablehlo.multiply %c, %b : tensor<64x4x32xf32>
+  %w = stablehlo.reshape %p : (tensor<64x4x32xf32>) -> tensor<64x128xf32>
+  %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<96x128xf32>, tensor<64x128xf32>) -> tensor<96x64xf32>
+  return %y : tensor<96x64xf32>
+}

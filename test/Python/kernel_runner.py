@@ -17,7 +17,7 @@ TSP_OPT = os.environ.get("TSP_OPT", os.path.join(ROOT, "build", "bin", "tsp-opt"
 LLVM_BIN = os.environ.get("LLVM_BIN", "/usr/lib/llvm-22/bin")
 DTYPES = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16,
           "f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E5M2": ml_dtypes.float8_e5m2,
-          "i64": np.int64, "i32": np.int32, "i8": np.int8, "i1": np.bool_}
+          "i64": np.int64, "i32": np.int32, "i8": np.int8, "ui8": np.uint8, "i4": ml_dtypes.int4, "i1": np.bool_}
 _numbers = itertools.count()
 
 

@@ -23,13 +23,18 @@ def parse_type(text):
     return [int(d) for d in dims], DTYPES[dtype]
 
 
+def formed(function, arguments):
+    """A function after tsp-form-kernels: its text, and that of each kernel."""
+    text = jax.jit(function).lower(*arguments).as_text()
+    text = subprocess.run([TSP_OPT, *IMPORT, "--tsp-form-kernels", "--cse", "-"], input=text, check=True, capture_output=True, text=True).stdout
+    return text, re.findall(r"  func\.func private @.*?\n  }\n", text, re.S)
+
+
 class Program:
     """A function of one block after tsp-form-kernels, with its compiled kernels."""
 
     def __init__(self, function, arguments, directory):
-        text = jax.jit(function).lower(*arguments).as_text()
-        text = subprocess.run([TSP_OPT, *IMPORT, "--tsp-form-kernels", "--cse", "-"], input=text, check=True, capture_output=True, text=True).stdout
-        kernels = re.findall(r"  func\.func private @.*?\n  }\n", text, re.S)
+        text, kernels = formed(function, arguments)
         self.host = text.split("func.func public @main(", 1)[1].split("\n  }", 1)[0].splitlines()
         self.tied = {name: ([int(i) for i in tied.split(",")], must) for name, must, tied in
                      re.findall(r"func private @([\w.]+)\(.*?tsp\.kernel, (tsp\.must_tie, )?tsp\.tied = array<i64: ([-\d, ]+)>", "".join(kernels))}

@@ -123,8 +123,8 @@ public:
                    const LinearIndex &place);
   /// Asks `loader` first for what is loaded while `body` runs; null has it loaded
   /// as always.
-  using Loader = std::function<mlir::Value(mlir::Value flat,
-                                           const LinearIndex &place)>;
+  using Loader = std::function<mlir::Value(
+      mlir::Value flat, mlir::Type elementType, const LinearIndex &place)>;
   void withLoader(Loader loader, llvm::function_ref<void()> body);
   void store(mlir::Value value, mlir::Value flat, mlir::Type elementType,
              const LinearIndex &place);

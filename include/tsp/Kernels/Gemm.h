@@ -22,23 +22,49 @@
 // `rows` (few rows, B with k innermost): dot products of rows, one vector of
 //   columns at a time.
 //
+// An operand that is computed (dequantised, scaled..) is computed where it is
+// copied, by loops of scalars that LLVM makes vectors of; with few rows B is
+// copied in parts that stay in the first cache, or multiplied as it is computed.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TSP_KERNELS_GEMM_H
 #define TSP_KERNELS_GEMM_H
 
 #include "tsp/Kernels/VectorEmitter.h"
+
+#include "llvm/Support/MathExtras.h"
+
 #include <functional>
 
 namespace tsp {
 
-/// One side of the product: a flat buffer and strides in elements.
+/// A place in an operand: values of type index. The last index of k may be in
+/// two parts: `ahead` (null: zero) is below the operand's `run`, of which
+/// k.back() then is a multiple.
+struct GemmPlace {
+  llvm::SmallVector<mlir::Value> outer;
+  mlir::Value free; ///< m (A) or n (B)
+  llvm::SmallVector<mlir::Value> k;
+  mlir::Value ahead;
+};
+
+/// One side of the product: a flat buffer and strides in elements; or computed
+/// element by element, from buffers that `compute` knows, the strides being
+/// those of a buffer that would hold the result.
 struct GemmOperand {
-  mlir::Value flat;
+  mlir::Value flat;   ///< null: computed
   mlir::Type element; ///< element type of the tensor
   llvm::SmallVector<int64_t> outer;
   int64_t free = 0; ///< stride of m (A) or n (B)
   llvm::SmallVector<int64_t> k;
+
+  /// An element, of the type of the product's computation.
+  std::function<mlir::Value(mlir::OpBuilder &, const GemmPlace &)> compute;
+  /// Steps of the last dim of k in which `compute` divides no index; 0: all.
+  int64_t run = 0;
+
+  bool isComputed() const { return bool(compute); }
 };
 
 /// A finished piece of a row of C, and where it belongs.
@@ -83,10 +109,16 @@ struct GemmPlan {
   int64_t lda = 0;       ///< elements between lines of the copy of A
   int64_t panel = 0;     ///< elements of one panel of the copy of B
   int64_t rowChunks = 1, columnChunks = 1, grid = 1;
+  int64_t lineSteps = 0; ///< steps of k of a computed line of B, to be turned
   int64_t scratchA = 0, scratchB = 0, scratchC = 0; ///< byte offsets
+  int64_t scratchLines = 0;
   int64_t scratchBytes = 0;
 
   int64_t nr() const { return nv * lanes; }
+  /// Elements between computed lines: an odd number of vectors.
+  int64_t linePitch() const {
+    return (llvm::divideCeil(lineSteps, lanes) | 1) * lanes;
+  }
   int64_t steps(const GemmSpec &spec) const; ///< copies per block of C
 };
 

@@ -21,6 +21,8 @@
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
+#include <vector>
+
 namespace tsp {
 
 /// The vector unit that code is generated for.
@@ -82,6 +84,11 @@ public:
   /// of `lanes`; it would else unroll short loops and vectorise what is around.
   void elementLoop(Value from, Value to, int64_t lanes,
                    llvm::function_ref<void(Value)> body);
+  /// Adds to each sum the products of two scalars that the body gives for it,
+  /// in an order that LLVM may choose.
+  Values elementSums(
+      Value from, Value to, int64_t lanes, mlir::ValueRange init,
+      llvm::function_ref<std::vector<std::pair<Value, Value>>(Value)> body);
   void when(Value condition, llvm::function_ref<void()> body,
             llvm::function_ref<void()> otherwise = nullptr);
 

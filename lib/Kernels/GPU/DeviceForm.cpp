@@ -10,6 +10,7 @@
 #include "tsp/Kernels/Kernels.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -108,11 +109,26 @@ Value tsp::addSharedBuffer(DeviceKernel &kernel, ArrayRef<int64_t> shape,
   return buffer;
 }
 
+/// libdevice's root is an approximation; the host's is rounded.
+static void useExactRoots(gpu::GPUFuncOp function) {
+  function.walk([](math::SqrtOp op) {
+    OpBuilder builder(op);
+    StringRef name =
+        op.getType().isF64() ? "llvm.nvvm.sqrt.rn.d" : "llvm.nvvm.sqrt.rn.f";
+    auto call = LLVM::CallIntrinsicOp::create(
+        builder, op.getLoc(), op.getType(), builder.getStringAttr(name),
+        op.getOperand());
+    op.replaceAllUsesWith(call.getResult(0));
+    op.erase();
+  });
+}
+
 void tsp::finishDeviceForm(func::FuncOp kernel, DeviceKernel &device,
                            const DeviceLaunch &launch) {
   gpu::GPUFuncOp function = device.function;
   OpBuilder builder = OpBuilder::atBlockEnd(&function.getBody().back());
   gpu::ReturnOp::create(builder, function.getLoc());
+  useExactRoots(function);
   int64_t workspace = llvm::alignTo(launch.workspaceBytes, 256);
   SmallVector<Type> types(function.getFunctionType().getInputs());
   // Maps come behind the workspace.

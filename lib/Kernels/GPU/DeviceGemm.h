@@ -11,10 +11,11 @@
 //
 // `tensorCore`: 16-bit floats, and f32 that may be rounded to tf32. Tiles of A
 //   and B come through shared memory in a pipeline of `stages`, by cp.async
-//   where memory is aligned for it, else through registers. They lie there as
-//   in global memory (tf32: along k, which is what ldmatrix can read), with the
-//   chunks of 16 bytes of a line permuted, so that neither the copies nor
-//   ldmatrix meet a bank twice.
+//   where memory is aligned for it, else through registers: read at the start
+//   of a step, converted or computed (DevicePrologue) and written at its end.
+//   They lie there as in global memory (tf32: along k, which is what ldmatrix can
+//   read), with the chunks of 16 bytes of a line permuted, so that neither the
+//   copies nor ldmatrix meet a bank twice.
 // `vectorUnit`: all else; exact f32 or f64 products of register tiles.
 // `rows`:       few rows, bound by reading B: dot products by warps, or columns
 //   by threads with k split over the warps, as B lies.
@@ -25,7 +26,7 @@
 #define TSP_LIB_KERNELS_GPU_DEVICEGEMM_H
 
 #include "../GemmResults.h"
-#include "DeviceEmitter.h"
+#include "DevicePrologue.h"
 #include "tsp/Kernels/GPU/TargetDescription.h"
 
 namespace tsp {
@@ -34,6 +35,8 @@ namespace tsp {
 struct DeviceRead {
   bool alongK = true; ///< lines of memory run along k; else along m or n
   int64_t width = 1;  ///< elements that can be read at a time
+  bool isComputed = false;
+  mlir::Type loaded;  ///< element read: of a computed side, most of them
   bool async = false; ///< by cp.async
 };
 
@@ -102,7 +105,10 @@ struct DeviceGemm {
   const GemmKernel &kernel;
   const DeviceGemmPlan &plan;
   GemmResults &results;
-  mlir::Value a, b;   ///< pointers to the elements of the block's outer dims
+  /// Pointers to the elements of the block's outer dims, of sides in memory; the
+  /// others are computed.
+  mlir::Value a, b;
+  DevicePrologue *computeA, *computeB;
   mlir::Value shared; ///< pointer
   mlir::Value m, n;   ///< first row and column of the tile, i32
   DeviceEmitter::Values outer; ///< i32

@@ -7,6 +7,7 @@
 
 #include "DeviceGemm.h"
 #include "tsp/Kernels/GPU/DeviceForm.h"
+#include "tsp/Kernels/Kernels.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -18,16 +19,20 @@ int64_t tsp::countTiles(const GemmSpec &spec, int64_t bk) {
 }
 
 /// How a side whose free dim has `size` elements is best read; it starts
-/// `offset` elements into a buffer that is aligned to 64 bytes.
+/// `offset` elements into a buffer that is aligned to 64 bytes. A computed side
+/// is in memory as elements of `loaded`.
 static DeviceRead planRead(const GemmSpec &spec, const GemmOperand &operand,
-                           int64_t size, int64_t offset) {
-  int64_t bytes = operand.element.getIntOrFloatBitWidth() / 8;
+                           int64_t size, int64_t offset, bool isComputed,
+                           Type loaded) {
+  int64_t bytes = getStorageType(loaded).getIntOrFloatBitWidth() / 8;
   /// The widest read along a dim of stride 1 and `extent` elements, the other
   /// of the two having `stride`.
   auto widest = [&](int64_t extent, int64_t stride) {
     int64_t width = 16 / bytes;
     auto fits = [&] {
       auto divides = [&](int64_t x) { return x % width == 0; };
+      if (isComputed)
+        return divides(extent);
       return divides(extent) && divides(stride) && divides(offset) &&
              llvm::all_of(operand.outer, divides) &&
              llvm::all_of(ArrayRef(operand.k).drop_back(), divides);
@@ -43,7 +48,9 @@ static DeviceRead planRead(const GemmSpec &spec, const GemmOperand &operand,
   read.alongK =
       alongK > 0 || alongFree > 0 ? alongK >= alongFree : strideK <= strideFree;
   read.width = std::max<int64_t>({alongK, alongFree, 1});
-  read.async = read.width * bytes >= 4;
+  read.loaded = loaded;
+  read.isComputed = isComputed;
+  read.async = !isComputed && read.width * bytes >= 4;
   return read;
 }
 
@@ -92,6 +99,15 @@ static const TileShape asyncShapes[] = {
     {32, 64, 64, 16, 32, 4},   {16, 128, 64, 16, 32, 4},
 };
 
+/// What goes through registers as vectors leaves fewer for sums. Reads are one
+/// step ahead, so that two stages would do; a third lets the other side, which
+/// cp.async may copy, be in time.
+static const TileShape registerShapes[] = {
+    {128, 128, 32, 64, 32, 3}, {64, 128, 32, 32, 64, 3},
+    {128, 64, 32, 64, 32, 3},  {64, 64, 32, 32, 32, 3},
+    {32, 64, 64, 16, 32, 3},   {16, 128, 64, 16, 32, 3},
+};
+
 /// Copies of single elements, through registers or not, leave registers for
 /// small tiles only.
 static const TileShape narrowShapes[] = {{64, 64, 32, 32, 32, 3}};
@@ -122,18 +138,22 @@ static void planTensorCore(DeviceGemmPlan &plan, const GemmSpec &spec,
                            const TargetDescription &target) {
   plan.kind = DeviceGemmPlan::tensorCore;
   int64_t bytes = plan.element.getIntOrFloatBitWidth() / 8;
-  bool manyCopies = false;
+  bool manyCopies = false, registers = false;
   for (auto [read, operand] :
        {std::pair(&plan.a, &spec.a), std::pair(&plan.b, &spec.b)}) {
-    // What is converted or turned is copied one by one.
+    // What is converted or computed goes through registers; what is turned is
+    // copied one by one.
     read->async &= operand->element == plan.element;
-    if (!read->async || (!read->alongK && sharedAlongK(plan.element)))
+    if (!read->alongK && sharedAlongK(plan.element) && read->async)
       read->width = 1;
-    manyCopies |= !read->async || (bytes == 4 && read->width == 1);
+    registers |= !read->async;
+    manyCopies |= read->async ? bytes == 4 && read->width == 1 : read->width < 4;
   }
   ArrayRef<TileShape> shapes = asyncShapes;
   if (manyCopies)
     shapes = narrowShapes;
+  else if (registers)
+    shapes = registerShapes;
   const TileShape *best = nullptr;
   double least = 0;
   for (const TileShape &shape : shapes) {
@@ -168,8 +188,12 @@ static void planVectorUnit(DeviceGemmPlan &plan, const GemmSpec &spec,
                            const TargetDescription &target) {
   plan.kind = DeviceGemmPlan::vectorUnit;
   plan.element = spec.compute;
-  plan.a.width = plan.b.width = 1;
   plan.a.async = plan.b.async = false;
+  // What is in memory is copied one by one.
+  if (!plan.a.isComputed)
+    plan.a.width = 1;
+  if (!plan.b.isComputed)
+    plan.b.width = 1;
   plan.threads = 256;
   plan.bk = 16;
   int64_t bytes = spec.compute.getIntOrFloatBitWidth() / 8;
@@ -234,8 +258,10 @@ DeviceGemmPlan tsp::planDeviceGemm(const GemmKernel &kernel,
   const DotProduct &dot = kernel.product;
   const GemmSpec &spec = dot.spec;
   DeviceGemmPlan plan;
-  plan.a = planRead(spec, spec.a, spec.m, dot.offsetA);
-  plan.b = planRead(spec, spec.b, spec.n, dot.offsetB);
+  plan.a = planRead(spec, spec.a, spec.m, dot.offsetA, !kernel.a,
+                    findLoadedType(dot.baseA));
+  plan.b = planRead(spec, spec.b, spec.n, dot.offsetB, !kernel.b,
+                    findLoadedType(dot.baseB));
   plan.element = tensorCoreElement(spec, kernel.dot);
   if (spec.m <= 4)
     planRows(plan, spec, target);

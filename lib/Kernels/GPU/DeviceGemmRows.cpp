@@ -43,21 +43,24 @@ private:
     return sums;
   }
 
-  /// Place of an index of k in a side, in elements.
-  Value placeOfK(const GemmOperand &operand, Value k) {
-    Value place;
+  /// An index of k as one for each dim.
+  Values indicesOfK(Value k) {
+    Values indices(spec.k.size());
     for (size_t i = spec.k.size(); i-- > 0;) {
-      Value index = i == 0 ? k : e.rem(k, spec.k[i]);
-      Value more = e.mul(e.wide(index), operand.k[i]);
-      place = place ? e.add(place, more) : more;
+      indices[i] = i == 0 ? k : e.rem(k, spec.k[i]);
       k = e.div(k, spec.k[i]);
     }
-    return place;
+    return indices;
   }
 
-  /// `width` elements that lie together, as sums are computed.
-  Values read(Value base, Type element, Value place, int64_t width) {
-    Type storage = getStorageType(element);
+  /// `width` elements of a side in memory that lie together from the indices on,
+  /// as sums are computed.
+  Values readMemory(const GemmOperand &operand, Value base, Value free,
+                    ValueRange k, int64_t width) {
+    Value place = e.mul(e.wide(free), operand.free);
+    for (auto [index, stride] : llvm::zip_equal(k, operand.k))
+      place = e.add(place, e.mul(e.wide(index), stride));
+    Type storage = getStorageType(operand.element);
     int64_t bytes = storage.getIntOrFloatBitWidth() / 8;
     Value from = e.shifted(base, e.mul(place, bytes));
     Values values;
@@ -70,19 +73,28 @@ private:
         values.push_back(vector::ExtractOp::create(e.b, e.loc, part, i));
     }
     for (Value &value : values)
-      value = readElement(e, value, element, type);
+      value = readElement(e, value, operand.element, type);
     return values;
+  }
+
+  /// `width` elements of a side along k, or along the free dim.
+  Values readSide(bool isA, Value free, Value k, bool alongK, int64_t width) {
+    Values indices = indicesOfK(k);
+    DevicePrologue *prologue = isA ? gemm.computeA : gemm.computeB;
+    if (!prologue)
+      return readMemory(isA ? spec.a : spec.b, isA ? gemm.a : gemm.b, free,
+                        indices, width);
+    return prologue->compute(
+        e, prologue->load(e, gemm.outer, free, indices, alongK, width));
   }
 
   /// The elements [k, k + width) of a row of A.
   Values readA(int64_t row, Value k, int64_t width) {
     Values values;
     int64_t step = plan.a.alongK ? std::min(plan.a.width, width) : 1;
-    for (int64_t i = 0; i < width; i += step) {
-      Value place = placeOfK(spec.a, e.add(k, i));
-      llvm::append_range(values, read(gemm.a, spec.a.element,
-                                      e.add(place, row * spec.a.free), step));
-    }
+    for (int64_t i = 0; i < width; i += step)
+      llvm::append_range(values, readSide(/*isA=*/true, e.i32(row), e.add(k, i),
+                                          /*alongK=*/true, step));
     return values;
   }
 
@@ -92,18 +104,16 @@ private:
     // Columns past the end are read as the last one, and not stored.
     Values columns;
     for (int64_t j = 0; j < plan.tn; ++j) {
-      Value column = e.min(e.add(first, j), e.i32(spec.n - 1));
-      columns.push_back(e.mul(e.wide(column), spec.b.free));
+      columns.push_back(e.min(e.add(first, j), e.i32(spec.n - 1)));
     }
     Values sums(spec.m * plan.tn, e.constant(type, 0));
     sums = e.loop(e.mul(lane, width), e.i32(spec.depth()), 32 * width, sums,
                   [&](Value k, ValueRange carried) {
                     Values sums(carried);
-                    Value place = placeOfK(spec.b, k);
                     SmallVector<Values> b;
                     for (Value column : columns)
-                      b.push_back(read(gemm.b, spec.b.element,
-                                       e.add(place, column), width));
+                      b.push_back(readSide(/*isA=*/false, column, k,
+                                           /*alongK=*/true, width));
                     for (int64_t i = 0; i < spec.m; ++i) {
                       Values a = readA(i, k, width);
                       for (int64_t j = 0; j < plan.tn; ++j)
@@ -130,13 +140,12 @@ private:
     // tn columns that lie together, or one anywhere; past the end as above.
     Value column =
         e.min(e.add(gemm.n, e.mul(lane, plan.tn)), e.i32(spec.n - plan.tn));
-    Value placeN = e.mul(e.wide(column), spec.b.free);
     Values sums(spec.m * plan.tn, e.constant(type, 0));
     sums = e.loop(warp, e.i32(spec.depth()), warps, sums,
                   [&](Value k, ValueRange carried) {
                     Values sums(carried);
-                    Value place = e.add(placeOfK(spec.b, k), placeN);
-                    Values b = read(gemm.b, spec.b.element, place, plan.tn);
+                    Values b = readSide(/*isA=*/false, column, k,
+                                        /*alongK=*/false, plan.tn);
                     for (int64_t i = 0; i < spec.m; ++i) {
                       Value a = readA(i, k, 1).front();
                       for (int64_t j = 0; j < plan.tn; ++j) {

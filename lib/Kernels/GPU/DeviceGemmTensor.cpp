@@ -111,8 +111,7 @@ public:
         slices(countSlices(plan.bk, plan.element)), warp(e.div(e.thread(), 32)),
         warpM(e.mul(e.div(warp, plan.warpsN()), plan.wm)),
         warpN(e.mul(e.rem(warp, plan.warpsN()), plan.wn)),
-        copyA(gemm, spec.a, plan.a, gemm.a, gemm.m, spec.m, plan.bm, element),
-        copyB(gemm, spec.b, plan.b, gemm.b, gemm.n, spec.n, plan.bn, element),
+        copyA(gemm, spec.a, element), copyB(gemm, spec.b, element),
         readA(e, /*isA=*/true, plan.a.alongK || sharedAlongK(element), plan.bm,
               plan.bk, element, warpM, mi),
         readB(e, /*isA=*/false, plan.b.alongK || sharedAlongK(element), plan.bn,
@@ -125,7 +124,8 @@ public:
     for (int64_t t = 0; t < plan.stages; ++t) {
       Value slot = e.i32(t * slotBytes);
       if (t < tiles) {
-        write(read(e.i32(t)), slot);
+        read(e.i32(t));
+        write(slot);
         start(e.i32(t), slot);
       }
       commitCopies(e);
@@ -165,22 +165,19 @@ private:
   }
 
   /// The others: read, and later written.
-  Values read(Value tile) {
-    Values values;
+  void read(Value tile) {
     if (!plan.a.async)
-      values = copyA.load(tile);
+      copyA.load(tile);
     if (!plan.b.async)
-      llvm::append_range(values, copyB.load(tile));
-    return values;
+      copyB.load(tile);
   }
 
-  void write(ValueRange values, Value slot) {
+  void write(Value slot) {
     Value toA = e.shifted(gemm.shared, slot);
-    size_t count = plan.a.async ? 0 : copyA.count();
     if (!plan.a.async)
-      copyA.store(values.take_front(count), toA);
+      copyA.store(toA);
     if (!plan.b.async)
-      copyB.store(values.drop_front(count), e.shifted(toA, copyA.bytes()));
+      copyB.store(e.shifted(toA, copyA.bytes()));
   }
 
   void readFragments(State &state, Value slot, int64_t slice) {
@@ -205,9 +202,8 @@ private:
                               e.i32(plan.stages * slotBytes)),
                     e.i32(0), next);
     Value ahead = e.add(tile, plan.stages);
-    Values pending;
     if (copies)
-      pending = read(ahead);
+      read(ahead);
     for (int64_t slice = 0; slice < slices; ++slice) {
       Values a = state.a, b = state.b;
       if (slice + 1 < slices) {
@@ -216,7 +212,7 @@ private:
         waitForCopies(e, plan.stages - 2);
         e.barrier();
         if (copies) {
-          write(pending, state.slot);
+          write(state.slot);
           start(ahead, state.slot);
         }
         commitCopies(e);

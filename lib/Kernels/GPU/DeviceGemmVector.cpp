@@ -32,15 +32,15 @@ public:
         acrossN(plan.bn / plan.tn),
         threadM(e.mul(e.div(e.thread(), acrossN), width)),
         threadN(e.mul(e.rem(e.thread(), acrossN), width)),
-        copyA(gemm, spec.a, plan.a, gemm.a, gemm.m, spec.m, plan.bm, type),
-        copyB(gemm, spec.b, plan.b, gemm.b, gemm.n, spec.n, plan.bn, type) {
+        copyA(gemm, spec.a, type), copyB(gemm, spec.b, type) {
     slotBytes = copyA.bytes() + copyB.bytes();
   }
 
   void emit() {
     int64_t tiles = countTiles(spec, plan.bk);
     Values sums(plan.tm * plan.tn, e.constant(type, 0));
-    write(read(e.i32(0)), e.i32(0));
+    read(e.i32(0));
+    write(e.i32(0));
     e.barrier();
     Values carried = sums;
     carried.push_back(e.i32(0));
@@ -49,9 +49,9 @@ public:
                        Values sums(state.drop_back());
                        Value slot = state.back();
                        Value other = e.sub(e.i32(slotBytes), slot);
-                       Values next = read(e.add(tile, 1));
+                       read(e.add(tile, 1));
                        multiply(sums, slot);
-                       write(next, other);
+                       write(other);
                        e.barrier();
                        sums.push_back(other);
                        return sums;
@@ -63,16 +63,15 @@ public:
   }
 
 private:
-  Values read(Value tile) {
-    Values values = copyA.load(tile);
-    llvm::append_range(values, copyB.load(tile));
-    return values;
+  void read(Value tile) {
+    copyA.load(tile);
+    copyB.load(tile);
   }
 
-  void write(ValueRange values, Value slot) {
+  void write(Value slot) {
     Value to = e.shifted(gemm.shared, slot);
-    copyA.store(values.take_front(copyA.count()), to);
-    copyB.store(values.drop_front(copyA.count()), e.shifted(to, copyA.bytes()));
+    copyA.store(to);
+    copyB.store(e.shifted(to, copyA.bytes()));
   }
 
   /// The elements of a line of a tile that this thread multiplies.

@@ -29,19 +29,17 @@ struct SwizzledTile {
 /// block.
 class TileCopy {
 public:
-  /// A tile is `extent` of the free dim, from `first` on, by plan.bk.
-  TileCopy(DeviceGemm &gemm, const GemmOperand &operand, const DeviceRead &read,
-           mlir::Value base, mlir::Value first, int64_t size, int64_t extent,
-           mlir::Type stored);
+  /// Copies the side that `operand`, one of gemm.spec(), is; of type `stored` in
+  /// shared memory.
+  TileCopy(DeviceGemm &gemm, const GemmOperand &operand, mlir::Type stored);
 
   int64_t bytes() const;
-  /// Elements that a thread copies at most.
-  size_t count() const { return pieces.size(); }
   /// By cp.async: starts the copy of a tile of k to a pointer.
   void start(mlir::Value tile, mlir::Value to);
-  /// Through registers: reads, and later writes.
-  DeviceEmitter::Values load(mlir::Value tile);
-  void store(mlir::ValueRange values, mlir::Value to);
+  /// Through registers: reads, and later writes what was read last, converted or
+  /// computed.
+  void load(mlir::Value tile);
+  void store(mlir::Value to);
 
 private:
   /// A part of the tile that a thread copies, as an offset from its first.
@@ -49,29 +47,53 @@ private:
     int64_t row, column;
     mlir::Value isThere;  ///< of the free dim; null: always
     mlir::Value isNeeded; ///< null: by every thread
-    mlir::Value offset;   ///< in shared memory
+    /// In shared memory, of each `together` elements.
+    DeviceEmitter::Values offsets;
   };
+  /// A piece in registers, as it was read.
+  struct Loaded {
+    mlir::Value vector; ///< of an operand in memory
+    DevicePrologue::Run run; ///< of a computed one
+    mlir::Value isThere; ///< null: always; else it is zero
+  };
+  int64_t countTogether() const;
+  DevicePrologue::Run loadRun(const Piece &piece, mlir::ValueRange indices);
+  /// The elements of a piece, as floats or as they are stored.
+  DeviceEmitter::Values elementsOf(const Loaded &piece);
+  /// `together` elements as they lie in shared memory.
+  mlir::Value pack(mlir::ValueRange elements, mlir::Value isThere);
+  /// The indices of k that a tile starts at, of the last dim in tiles.
+  DeviceEmitter::Values tileIndices(mlir::Value tile);
   mlir::Value sharedOffset(int64_t row, int64_t column);
   mlir::Value swizzledOffset(int64_t row, int64_t column);
   mlir::Value globalPointer(mlir::Value tilePointer, const Piece &piece);
-  /// Pointer to the thread's first element of a tile, and how much of k is left
-  /// from there on (null: a whole tile).
-  std::pair<mlir::Value, mlir::Value> atTile(mlir::Value tile);
+  /// Pointer to the thread's first element of the tile at these indices.
+  mlir::Value atTile(mlir::ValueRange indices);
+  /// How much of k is left from the thread's first element on, in the tile of
+  /// this number in the last dim; null: a whole tile.
+  mlir::Value countLeft(mlir::Value lastTile);
   /// Whether to read a piece; null: yes.
   mlir::Value condition(const Piece &piece, mlir::Value left);
 
   DeviceEmitter &e;
   const GemmSpec &spec;
   const GemmOperand &operand;
+  bool isA;
   const DeviceRead &read;
+  DevicePrologue *prologue; ///< null: the operand is in memory
+  DeviceEmitter::Values outer;
   mlir::Type stored;
   bool swizzled;
   int64_t bk, extent, rows, columns;
-  int64_t elementBytes;
+  int64_t size; ///< of the free dim
+  int64_t elementBytes; ///< of what is read
+  int64_t together; ///< elements of a piece that are written at a time
+  mlir::Value first; ///< index of the free dim
   mlir::Value row, column; ///< of the thread's first piece
   mlir::Value pointer;     ///< to it in the first tile
   mlir::Value base;
   llvm::SmallVector<Piece> pieces;
+  std::vector<Loaded> loaded;
 };
 
 } // namespace tsp

@@ -150,7 +150,8 @@ void DeviceNest::emitTile(const LinearIndex &unit) {
   code.barrier();
   forTile(last, *tiledLoop, corner,
           [&](const LinearIndex &across, const LinearIndex &along) {
-            auto loader = [&](Value flat, const LinearIndex &place) -> Value {
+            auto loader = [&](Value flat, Type,
+                              const LinearIndex &place) -> Value {
               for (auto [access, tile] : llvm::zip_equal(tiledAccesses, tiles))
                 if (access.flat == flat && getAddress(access) == place)
                   return emitter.load(tile, access.elementType,

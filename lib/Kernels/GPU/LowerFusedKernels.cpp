@@ -101,20 +101,6 @@ private:
   int64_t grid = 1;
 };
 
-/// libdevice's root is an approximation; the host's is rounded.
-void useExactRoots(gpu::GPUFuncOp function) {
-  function.walk([](math::SqrtOp op) {
-    OpBuilder builder(op);
-    StringRef name =
-        op.getType().isF64() ? "llvm.nvvm.sqrt.rn.d" : "llvm.nvvm.sqrt.rn.f";
-    auto call = LLVM::CallIntrinsicOp::create(
-        builder, op.getLoc(), op.getType(), builder.getStringAttr(name),
-        op.getOperand());
-    op.replaceAllUsesWith(call.getResult(0));
-    op.erase();
-  });
-}
-
 LogicalResult lowerKernel(func::FuncOp kernel) {
   Region body;
   DeviceKernel device = startDeviceForm(kernel, body);
@@ -124,7 +110,6 @@ LogicalResult lowerKernel(func::FuncOp kernel) {
   body.dropAllReferences();
   if (emitter.failed())
     return failure();
-  useExactRoots(device.function);
   finishDeviceForm(kernel, device, lowering.finish());
   return success();
 }

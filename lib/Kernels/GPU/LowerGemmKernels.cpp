@@ -58,7 +58,7 @@ static void placeBlock(DeviceGemm &gemm) {
   auto shift = [&](Value &pointer, const GemmOperand &operand) {
     int64_t bytes = operand.element.getIntOrFloatBitWidth() / 8;
     for (auto [index, stride] : llvm::zip_equal(gemm.outer, operand.outer))
-      if (stride != 0)
+      if (pointer && stride != 0)
         pointer = e.shifted(pointer, e.mul(e.wide(index), stride * bytes));
   };
   shift(gemm.a, gemm.spec().a);
@@ -181,12 +181,25 @@ private:
                         device.outputs, block);
     OpBuilder builder = OpBuilder::atBlockEnd(block);
     DeviceEmitter e(builder, kernel.dot->getLoc());
-    auto pointer = [&](BlockArgument argument, int64_t offset) {
-      return e.pointer(device.inputs[argument.getArgNumber()], offset);
+    DeviceGemm gemm{e,  kernel, plan, results, {}, {}, nullptr, nullptr,
+                    {}, {},     {},   {}};
+    const DotProduct &product = kernel.product;
+    if (kernel.a)
+      gemm.a = e.pointer(device.inputs[kernel.a.getArgNumber()],
+                         product.offsetA);
+    if (kernel.b)
+      gemm.b = e.pointer(device.inputs[kernel.b.getArgNumber()],
+                         product.offsetB);
+    std::optional<DevicePrologue> computeA, computeB;
+    auto prologue = [&](const GemmOperand &operand,
+                        std::optional<DevicePrologue> &prologue) {
+      return &prologue.emplace(kernel, operand, tensorBody.front(),
+                               device.inputs, block);
     };
-    DeviceGemm gemm{e, kernel, plan, results, {}, {}, {}, {}, {}, {}};
-    gemm.a = pointer(kernel.a, kernel.product.offsetA);
-    gemm.b = pointer(kernel.b, kernel.product.offsetB);
+    if (!kernel.a)
+      gemm.computeA = prologue(product.spec.a, computeA);
+    if (!kernel.b)
+      gemm.computeB = prologue(product.spec.b, computeB);
     gemm.shared = e.sharedMemory();
     placeBlock(gemm);
     emit(gemm, device);
@@ -196,7 +209,8 @@ private:
     launch.block = {plan.threads, 1, 1};
     launch.sharedBytes = plan.sharedBytes;
     finishDeviceForm(function, device, launch);
-    return failure(results.failed());
+    return failure(results.failed() || (computeA && computeA->failed()) ||
+                   (computeB && computeB->failed()));
   }
 };
 } // namespace

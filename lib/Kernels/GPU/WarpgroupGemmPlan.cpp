@@ -161,6 +161,11 @@ tsp::planWarpgroupGemm(const GemmKernel &kernel, int64_t resultBytes,
   // Few rows are bound by reading B.
   if (spec.m <= 4 || !canMultiply(spec, kernel.dot))
     return std::nullopt;
+  // Bulk copies bring what lies in memory.
+  if (!kernel.a || !kernel.b) {
+    reason = std::string(kernel.a ? "B" : "A") + " is computed by the kernel";
+    return std::nullopt;
+  }
   WarpgroupGemmPlan plan;
   for (auto [side, operand, size, offset, name] :
        {std::tuple(&plan.sideA, &spec.a, spec.m, dot.offsetA, 'A'),

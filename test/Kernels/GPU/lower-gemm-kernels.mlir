@@ -128,3 +128,31 @@ func.func private @tf32(%x: tensor<67x43xf32>, %w: tensor<43x101xf32>) -> tensor
     : (tensor<67x43xf32>, tensor<43x101xf32>) -> tensor<67x101xf32>
   return %y : tensor<67x101xf32>
 }
+
+// -----
+
+// Weights of int8 and a scale for each column: read as 16 of both at the start of
+// a step, while cp.async copies the other side; computed, rounded in pairs, and
+// written in chunks of 16 bytes at its end.
+// CHECK-LABEL: gpu.func @quantised(
+// CHECK: scf.for
+// CHECK: llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<16xi8>
+// CHECK: llvm.load {{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<8xbf16>
+// CHECK: nvvm.mma.sync
+// CHECK: gpu.barrier
+// CHECK: arith.sitofp {{.*}} : i8 to f32
+// CHECK: arith.mulf
+// CHECK: arith.truncf {{.*}} : vector<2xf32> to vector<2xbf16>
+// CHECK: llvm.store {{.*}} {alignment = 16 : i64} : vector<4xi32>, !llvm.ptr<3>
+// CHECK: nvvm.cp.async.shared.global
+// CHECK: nvvm.mma.sync
+// CHECK: gpu.return
+func.func private @quantised(%x: tensor<512x576xbf16>, %q: tensor<576x1536xi8>, %s: tensor<1536xbf16>) -> tensor<512x1536xbf16>
+    attributes {tsp.kernel, tsp.tied = array<i64: -1>} {
+  %c = stablehlo.convert %q : (tensor<576x1536xi8>) -> tensor<576x1536xbf16>
+  %b = stablehlo.broadcast_in_dim %s, dims = [1] : (tensor<1536xbf16>) -> tensor<576x1536xbf16>
+  %w = stablehlo.multiply %c, %b : tensor<576x1536xbf16>
+  %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+    : (tensor<512x576xbf16>, tensor<576x1536xbf16>) -> tensor<512x1536xbf16>
+  return %y : tensor<512x1536xbf16>
+}

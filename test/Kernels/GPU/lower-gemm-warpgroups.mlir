@@ -172,3 +172,16 @@ func.func private @turned_float8(%x: tensor<512x576xf8E4M3FN>, %w: tensor<576x64
     : (tensor<512x576xf8E4M3FN>, tensor<576x640xf8E4M3FN>) -> tensor<512x640xf32>
   return %y : tensor<512x640xf32>
 }
+
+// -----
+
+// CHECK-NOT: gpu.func @{{.*}}_sm_90a
+// CHECK: func.func private @quantised(
+// CHECK-SAME: tsp.device_no_variant = "B is computed by the kernel"
+func.func private @quantised(%x: tensor<512x576xbf16>, %q: tensor<576x640xi8>) -> tensor<512x640xbf16>
+    attributes {tsp.kernel, tsp.tied = array<i64: -1>} {
+  %w = stablehlo.convert %q : (tensor<576x640xi8>) -> tensor<576x640xbf16>
+  %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+    : (tensor<512x576xbf16>, tensor<576x640xbf16>) -> tensor<512x640xbf16>
+  return %y : tensor<512x640xbf16>
+}
