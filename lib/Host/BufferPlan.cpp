@@ -435,6 +435,9 @@ void BufferPlan::layOut() {
   }
   arenaBytes = layOutArena(arena);
   peak = findArenaPeak(arena);
+  // What has no bytes is where no other buffer begins.
+  for (Buffer &buffer : buffers)
+    buffer.memory.offset = arenaBytes;
   for (auto [number, placed] : llvm::zip(numbers, arena))
     buffers[number].memory.offset = placed.offset;
 }

@@ -26,7 +26,7 @@ DTYPES = {
 class _Options(ctypes.Structure):
     _fields_ = [("threads", ctypes.c_int32), ("trace", ctypes.c_int32), ("link_gbps", ctypes.c_double), ("link_us", ctypes.c_double),
                 ("watchdog_s", ctypes.c_double), ("devices", ctypes.c_char_p), ("graphs", ctypes.c_int32),
-                ("launched", ctypes.c_int32)]
+                ("launched", ctypes.c_int32), ("check", ctypes.c_int32)]
 
 
 class RuntimeFailure(RuntimeError):

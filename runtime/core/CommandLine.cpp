@@ -69,11 +69,13 @@ static CommandLine parseCommandLine(int argc, char **argv) {
       flag.resize(equals);
     }
     if (flag == "--help" || flag == "-h" || flag == "--describe" ||
-        flag == "--zero-states" || flag == "--graphs") {
+        flag == "--zero-states" || flag == "--graphs" || flag == "--check") {
       if (hasValue)
         throw UsageError(flag + " takes no value");
       if (flag == "--graphs")
         line.options.graphs = 1;
+      else if (flag == "--check")
+        line.options.check = 1;
       else
         (flag == "--describe"      ? line.describe
          : flag == "--zero-states" ? line.zeroStates
@@ -150,6 +152,9 @@ static const char *usageText =
     "  --emulate[=DIR]   CUDA: run on the CPU, on the emulation in DIR; no "
     "GPU\n"
     "                    and no driver are needed\n"
+    "  --check           fail where the program uses buffers of transfers "
+    "that it\n"
+    "                    has not waited for\n"
     "  --describe        show entries, arguments and results\n"
     "  --help            this text\n"
     "\n"

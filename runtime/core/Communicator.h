@@ -36,6 +36,12 @@ public:
   /// Completes a transfer.
   virtual bool wait(tsp_rank &rank, tsp_event event) = 0;
 
+  /// Which transfer in flight forbids that the rank reads (or writes) this part
+  /// of its memory, "the target of all_gather of ..", or "".
+  virtual std::string findConflict(const tsp_rank &rank,
+                                   const Transfer::Range &range,
+                                   bool writes) const = 0;
+
   /// Number of transfers that a rank started and did not wait for.
   virtual int64_t pending(const tsp_rank &rank) const = 0;
 

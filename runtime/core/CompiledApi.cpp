@@ -71,9 +71,34 @@ static bool launch(tsp_rank &rank, Launch &work, int64_t grid) {
   }
 }
 
+/// With tsp_options.check: fails where `what` uses memory that a transfer in
+/// flight keeps busy.
+static bool checkFree(tsp_rank &rank, const std::string &what,
+                      const Transfer::Range &range, bool writes) {
+  std::string busy =
+      rank.session.options.check && range.bytes > 0
+          ? rank.session.communicator->findConflict(rank, range, writes)
+          : "";
+  if (!busy.empty())
+    rank.session.fail(format("rank %lld: %s %s %s, which was not waited for",
+                             (long long)rank.index, what.c_str(),
+                             writes ? "writes" : "uses", busy.c_str()));
+  return busy.empty();
+}
+
+/// What a kernel does with an argument is not known here, nor its size.
+static bool checkArguments(tsp_rank &rank, const char *kernel, int64_t nargs,
+                           void **args) {
+  for (int64_t i = 0; rank.session.options.check && i < nargs; ++i)
+    if (!checkFree(rank, format("kernel %s", kernel), {args[i], 1}, false))
+      return false;
+  return true;
+}
+
 void tsp_launch(tsp_rank *rank, int32_t, const char *name, tsp_kernel_fn fn,
-                int64_t grid, int64_t scratch_bytes, int64_t, void **args) {
-  if (rank->session.failed())
+                int64_t grid, int64_t scratch_bytes, int64_t nargs,
+                void **args) {
+  if (rank->session.failed() || !checkArguments(*rank, name, nargs, args))
     unwind(*rank);
   if (grid <= 0)
     return;
@@ -139,7 +164,9 @@ static void copyOnHost(void *dst, const void *src, int64_t bytes) {
 
 void tsp_copy(tsp_rank *rank, int32_t space, int32_t stream, void *dst,
               const void *src, int64_t bytes) {
-  if (!inSpace(
+  if (!checkFree(*rank, "tsp_copy", {src, bytes}, false) ||
+      !checkFree(*rank, "tsp_copy", {dst, bytes}, true) ||
+      !inSpace(
           *rank, space,
           [&](Device &device) { device.copy(stream, dst, src, bytes); },
           [&] { copyOnHost(dst, src, bytes); }))
@@ -148,7 +175,8 @@ void tsp_copy(tsp_rank *rank, int32_t space, int32_t stream, void *dst,
 
 void tsp_read(tsp_rank *rank, int32_t space, int32_t stream, void *host_dst,
               const void *src, int64_t bytes) {
-  if (!inSpace(
+  if (!checkFree(*rank, "tsp_read", {src, bytes}, false) ||
+      !inSpace(
           *rank, space,
           [&](Device &device) { device.read(stream, host_dst, src, bytes); },
           [&] { copyOnHost(host_dst, src, bytes); }))
@@ -157,7 +185,8 @@ void tsp_read(tsp_rank *rank, int32_t space, int32_t stream, void *host_dst,
 
 void tsp_write(tsp_rank *rank, int32_t space, int32_t stream, void *dst,
                const void *host_src, int64_t bytes) {
-  if (!inSpace(
+  if (!checkFree(*rank, "tsp_write", {dst, bytes}, true) ||
+      !inSpace(
           *rank, space,
           [&](Device &device) { device.write(stream, dst, host_src, bytes); },
           [&] { copyOnHost(dst, host_src, bytes); }))
@@ -179,7 +208,8 @@ void tsp_device_launch(tsp_rank *rank, int32_t stream,
                        const tsp_device_kernel *kernel, int64_t nargs,
                        void **args) {
   rank->lastKernel.store(kernel->name, std::memory_order_relaxed);
-  if (!inSpace(
+  if (!checkArguments(*rank, kernel->name, nargs, args) ||
+      !inSpace(
           *rank, rank->device->space(),
           [&](Device &device) { device.launch(stream, *kernel, nargs, args); },
           [] {}))
@@ -196,8 +226,27 @@ void tsp_fail(tsp_rank *rank, const char *message) {
 // Collectives
 //===----------------------------------------------------------------------===//
 
+/// The same of a transfer that is about to start.
+static bool checkTransfer(tsp_rank &rank, Transfer transfer) {
+  if (!rank.session.options.check || !checkAxis(&rank, transfer.axis))
+    return !rank.session.options.check;
+  transfer.dim.ranks = transfer.dim1.ranks = rank.axisSize(transfer.axis);
+  if (!transfer.check().empty()) // which its start says
+    return true;
+  std::string what = collectiveName(transfer.kind);
+  for (const Transfer::Range &source : transfer.sources())
+    if (!checkFree(rank, what, source, false))
+      return false;
+  for (const Transfer::Range &target : transfer.targets())
+    if (!checkFree(rank, what, target, true))
+      return false;
+  return true;
+}
+
 /// Starts a transfer, or leaves the compiled code.
 static tsp_event start(tsp_rank *rank, Transfer transfer) {
+  if (!checkTransfer(*rank, transfer))
+    unwind(*rank);
   transfer.staging = rank->staging;
   transfer.stagingBytes = rank->stagingBytes;
   tsp_event event = -1;

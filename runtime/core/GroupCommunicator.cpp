@@ -96,6 +96,23 @@ int64_t GroupCommunicator::pending(const tsp_rank &rank) const {
   return count;
 }
 
+std::string GroupCommunicator::findConflict(const tsp_rank &rank,
+                                            const Transfer::Range &range,
+                                            bool writes) const {
+  for (const Flight &flight : locals[rank.slot]->flights) {
+    const Transfer &transfer = ownPost(flight).transfer;
+    if (flight.done)
+      continue;
+    for (const Transfer::Range &target : transfer.targets())
+      if (target.meets(range))
+        return "the target of " + flightText(flight);
+    for (const Transfer::Range &source : transfer.sources())
+      if (writes && source.meets(range))
+        return "the source of " + flightText(flight);
+  }
+  return "";
+}
+
 //===----------------------------------------------------------------------===//
 // Start
 //===----------------------------------------------------------------------===//

@@ -28,6 +28,8 @@ public:
              tsp_event &event) override;
   bool wait(tsp_rank &rank, tsp_event event) override;
   int64_t pending(const tsp_rank &rank) const override;
+  std::string findConflict(const tsp_rank &rank, const Transfer::Range &range,
+                           bool writes) const override;
   void wakeAll() override;
 
 protected:
@@ -88,10 +90,10 @@ protected:
                         tsp_event event) = 0;
 
   Local &localOf(const tsp_rank &rank) { return *locals[rank.slot]; }
-  Post &post(Group &group, int64_t member, uint64_t number) {
+  static Post &post(Group &group, int64_t member, uint64_t number) {
     return group.members[member]->posts[number % window];
   }
-  Post &ownPost(const Flight &flight) {
+  static Post &ownPost(const Flight &flight) {
     return post(*flight.group, flight.me, flight.number);
   }
 
@@ -122,7 +124,7 @@ protected:
   void waitForExplanation();
 
   /// "all_gather of .., number 3 of axis 't'".
-  std::string flightText(const Flight &flight);
+  static std::string flightText(const Flight &flight);
 
   /// Waits until `ready()`, which may itself fail. `late` is the rank it
   /// depends on, for the watchdog; `what` completes "has not ..".

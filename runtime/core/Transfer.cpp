@@ -131,6 +131,54 @@ std::string Transfer::signature() const {
   return out;
 }
 
+bool Transfer::Range::meets(const Range &other) const {
+  auto mine = static_cast<const char *>(begin),
+       theirs = static_cast<const char *>(other.begin);
+  return mine < theirs + other.bytes && theirs < mine + bytes;
+}
+
+/// The local value [outer][dim 0][mid][dim 1][inner], which is sharded in dim 0
+/// or dim 1 or not at all.
+static int64_t localBytes(const Transfer &transfer, bool local0, bool local1) {
+  const Chunking &dim0 = transfer.dim, &dim1 = transfer.dim1;
+  bool isExchange = transfer.kind == Collective::AllToAll;
+  int64_t columns = !isExchange ? 1 : local1 ? dim1.local() : dim1.total;
+  return transfer.outer * (local0 ? dim0.local() : dim0.total) * transfer.mid *
+         columns * transfer.inner;
+}
+
+/// A buffer, and the second one of pairs.
+static std::vector<Transfer::Range> ranges(const Transfer &transfer,
+                                           const void *first, int64_t bytes,
+                                           const void *second) {
+  if (transfer.dtype2 < 0)
+    return {{first, bytes}};
+  return {{first, bytes},
+          {second, transfer.dim.total * dtypeSize(transfer.dtype2)}};
+}
+
+std::vector<Transfer::Range> Transfer::sources() const {
+  bool isShard = kind == Collective::AllGather || kind == Collective::Broadcast;
+  bool isExchange = kind == Collective::AllToAll;
+  return ranges(*this, src,
+                kind == Collective::SendRecv
+                    ? inner
+                    : localBytes(*this, isShard || (isExchange && split == 1),
+                                 isExchange && split == 0),
+                src2);
+}
+
+std::vector<Transfer::Range> Transfer::targets() const {
+  bool isExchange = kind == Collective::AllToAll;
+  bool isShard =
+      kind == Collective::ReduceScatter || (isExchange && split == 0);
+  int64_t bytes = kind == Collective::SendRecv ? inner
+                  : kind == Collective::Broadcast
+                      ? outer * size * inner
+                      : localBytes(*this, isShard, isExchange && split == 1);
+  return ranges(*this, dst, bytes, dst2);
+}
+
 char *Transfer::stage(int64_t bytes) const {
   if (bytes > stagingBytes)
     throw Error(format("it packs %lld bytes, but tsp_staging gave it %lld",

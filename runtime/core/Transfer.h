@@ -69,6 +69,17 @@ struct Transfer {
   /// The staging memory; throws an Error when it has less than `bytes`.
   char *stage(int64_t bytes) const;
 
+  /// A part of a rank's memory.
+  struct Range {
+    const void *begin;
+    int64_t bytes;
+    bool meets(const Range &other) const;
+  };
+
+  /// What the rank with this coordinate reads and writes.
+  std::vector<Range> sources() const;
+  std::vector<Range> targets() const;
+
   /// Checks the numbers; "" or what is wrong.
   std::string check() const;
 };

@@ -383,6 +383,9 @@ typedef struct tsp_options {
   int32_t launched;    /* not 0: this process may be one of several, as mpirun,
                           srun or torchrun say in its environment; each makes a
                           context and calls the same things in the same order */
+  int32_t check;       /* not 0: a kernel, copy or transfer that uses what a
+                          transfer in flight writes, or writes what one reads,
+                          is an error (of kernels: arguments in its target) */
 } tsp_options;
 
 /* Defaults: all 0, watchdog_s = 60. */

@@ -59,7 +59,7 @@ def test_bits_depend_on_nothing(run_emulated, monkeypatch, strategy):
 def test_checker_finds_nothing(run_emulated, monkeypatch):
     monkeypatch.setenv("TSP_EMULATION_CHECK", "1")
     for dtype in ("f32", "bf16"):
-        run_emulated("llama_block", "t=2", "tsp", dtype)
+        run_emulated("llama_block", "t=2", "tsp", dtype, "--check")
 
 
 def test_programs_without_kernels(run_emulated):

@@ -102,7 +102,8 @@ def test_an_error_of_nccl_ends_all(hosts, x_file):
         assert f"it was at {ALL_REDUCE}".replace(" sum", "") in errors[0], runs
 
 
-@pytest.mark.parametrize("version, flags, warns", [("2.28.9", ["--graphs"], True), ("2.28.9", [], False), ("2.28.7", ["--graphs"], False)])
+@pytest.mark.parametrize("version, flags, warns", [("2.28.9", ["--graphs"], True), ("2.28.9", [], False), ("2.28.7", ["--graphs"], False),
+                                                  ("2.18.5", [], False)])  # which registers no buffers
 def test_a_release_that_hangs_in_graphs_over_machines_is_named(hosts, x_file, tmp_path, version, flags, warns):
     runs = run(hosts, "torchrun", [*MODELS["cuda"], f"--args={x_file}", f"--out={tmp_path}/out.npz", "--repeat=3", *flags],
                TSP_EMULATED_NCCL_VERSION=version)

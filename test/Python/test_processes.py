@@ -251,6 +251,15 @@ def test_a_missing_wait_shows_under_some_order(x_file, tmp_path):
     assert all(np.array_equal(head(seed, ""), X[:3]) for seed in range(1, 6))
 
 
+@pytest.mark.parametrize("model", [[MODEL, "--threads=1"], [CUDA_MODEL, "--emulate"], [CUDA_MODEL, "--emulate", "--device=0"]])
+def test_check_names_what_was_not_waited_for(x_file, model):
+    for fault in ("", "unwaited"):
+        run = subprocess.run([*model, f"--args={x_file}", "--check"], capture_output=True, text=True, timeout=60,
+                             env={**os.environ, "TSP_TEST_FAULT": fault})
+        assert run.returncode == (1 if fault else 0), run.stderr
+    assert ": tsp_copy uses the target of all_gather of f32 [1][10][12 bytes], number 1 of axis 't', which was not waited for" in run.stderr
+
+
 @pytest.mark.parametrize("model, flags, code, message", [
     (CUDA_MODEL, ["--emulate=/nowhere"], 1, "--emulate: there is no emulation (libcuda.so.1) in /nowhere"),
     (CUDA_MODEL, ["--emulate", "--device=0,99"], 1, "--device=0,99: '99' is no device; this machine has numbers 0 to"),

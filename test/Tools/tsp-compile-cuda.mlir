@@ -3,6 +3,7 @@
 // RUN: tsp-compile %s --from=mlir-kernels --target=cuda:sm_80,sm_90a -o %t --report=%t.json
 // RUN: FileCheck %s --check-prefix=REPORT --input-file %t.json
 // REPORT: "device": {
+// REPORT-NEXT: "constant_bytes": 0
 // REPORT: "architecture": "sm_80"
 // REPORT: "name": "axpy"
 // REPORT-NEXT: "occupancy": 1

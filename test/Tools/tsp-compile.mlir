@@ -45,6 +45,7 @@
 // TIMES: s  link
 // RUN: FileCheck %s --check-prefix=REPORT < %t.json
 // REPORT: "arena_bytes": 0
+// REPORT: "staging_bytes": 0
 // RUN: %t.exe --describe | FileCheck %s --check-prefix=DESCRIBE
 // DESCRIBE: x
 func.func public @main(%x: tensor<4xf32> {tsp.name = "x"}) -> tensor<4xf32> {

@@ -1,0 +1,69 @@
+# Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Faults seeded into the host code of a compiled block are caught and named, on threads, over NCCL and on a shared device."""
+import re
+import subprocess
+
+import pytest
+
+import tsp
+from Integration import harness
+
+pytestmark = pytest.mark.skipif(not harness.tools_are_built(), reason="tsp-compile is not built")
+TARGETS = {"host": ((), ("--threads=1",)), "nccl": (("--target=cuda:sm_80",), ("--emulate",)), "local": (("--target=cuda:sm_80",), ("--emulate", "--device=0"))}
+START = re.compile(r"    (%\d+) = (tsp\.buffer\.broadcast .*)\n")
+
+
+def on_rank_1(first, second, then):
+    """The starts of two transfers, on rank 1 only those of `then`, in that order."""
+    def branch(starts):
+        lines = "".join(f"      {name} = {op}\n" for name, op in starts)
+        started = dict(starts)
+        events = ", ".join(name if name in started else "%seed_none" for name, _ in (first, second))
+        return f"{lines}      scf.yield {events} : i64, i64\n"
+    return ('    %seed_rank = tsp.buffer.axis_index "t"\n    %seed_one = arith.constant 1 : i64\n    %seed_none = arith.constant 0 : i64\n'
+            "    %seed_odd = arith.cmpi eq, %seed_rank, %seed_one : i64\n"
+            f"    {first[0]}, {second[0]} = scf.if %seed_odd -> (i64, i64) {{\n{branch(then)}    }} else {{\n{branch((first, second))}    }}\n")
+
+
+def with_starts(text, choose):
+    """The program with the first two fetches, which start one after the other, as `choose` says."""
+    one, two = list(START.finditer(text))[:2]
+    seeded = on_rank_1(one.groups(), two.groups(), choose(one.groups(), two.groups()))
+    return text[:one.start()] + text[one.end():two.start()] + seeded + text[two.end():]
+
+
+FAULTS = {
+    "none": (lambda text: text, ""),
+    # The wait that lets the kernels behind it use what was fetched.
+    "event removed": (lambda text: re.sub(r" *tsp\.buffer\.wait .*\n", "", text, count=1),
+                      r"rank \d: kernel k_dot_general_\w+ uses the target of broadcast of f32 .*, number \d+ of axis 't', which was not waited for"),
+    "collective removed": (lambda text: with_starts(text, lambda first, second: [second]),
+                           r"ranks \d and \d disagree on transfer number 0 of axis 't': rank \d does broadcast of f32 .*; they differ in the"),
+    "order swapped": (lambda text: with_starts(text, lambda first, second: [second, first]),
+                      r"ranks \d and \d disagree on transfer number 0 of axis 't': rank \d does broadcast of f32 .*; they differ in the"),
+}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_seeded_fault_is_named(exported, tmp_path, fault, target):
+    compiled, flags = TARGETS[target]
+    seed, message = FAULTS[fault]
+    program = exported("llama_block")
+    compiler = tsp.find_tool("tsp-compile")
+    (tmp_path / "program.mlir").write_text(program.program.text)
+    subprocess.run([compiler, tmp_path / "program.mlir", "--mesh=t=2", "--strategy=tsp", *compiled, "--emit=mlir-buffers", "-o", tmp_path / "buffers.mlir"],
+                   check=True)
+    text = (tmp_path / "buffers.mlir").read_text()
+    seeded = seed(text)
+    assert (seeded == text) == (fault == "none")
+    (tmp_path / "seeded.mlir").write_text(seeded)
+    subprocess.run([compiler, tmp_path / "seeded.mlir", "--from=mlir-buffers", *compiled, "-o", tmp_path / "model"], check=True)
+    run = subprocess.run([tmp_path / "model", f"--args={program.parameters}", f"--args={program.inputs}", "--check", "--watchdog=5", *flags],
+                         capture_output=True, text=True, timeout=120)
+    if fault == "none":
+        assert run.returncode == 0, run.stderr
+    else:
+        assert run.returncode == 1
+        assert re.search("error: " + message, run.stderr), run.stderr
