@@ -73,6 +73,8 @@ static json::Object reportKernel(const KernelResources &kernel,
   if (auto variant =
           function->getAttrOfType<FlatSymbolRefAttr>(kDeviceVariantAttr))
     row["variant"] = variant.getValue();
+  if (auto reason = function->getAttrOfType<StringAttr>(kDeviceNoVariantAttr))
+    row["no_variant"] = reason.getValue();
   return row;
 }
 

@@ -11,12 +11,16 @@ from Integration.case import Case
 pytestmark = pytest.mark.skipif(not harness.tools_are_built(), reason="tsp-compile is not built")
 
 
+AMPERE = ("--target=cuda:sm_80",)
+HOPPER = ("--target=cuda:sm_80,sm_90a", "--embed-ptx=all")
+
+
 @pytest.fixture(scope="session")
 def run_emulated(exported, executable):
-    """run_emulated(case, mesh, strategy, dtype, *flags of the executable) -> harness.Run, judged"""
-    def get(one, mesh="", strategy="none", dtype="f32", *flags):
+    """run_emulated(case, mesh, strategy, dtype, *flags of the executable, target=its options) -> harness.Run, judged"""
+    def get(one, mesh="", strategy="none", dtype="f32", *flags, target=AMPERE):
         program = exported(one, dtype)
-        result = harness.run(program, executable(program, mesh, strategy, "--target=cuda:sm_80"), "--emulate", *flags)
+        result = harness.run(program, executable(program, mesh, strategy, *target), "--emulate", *flags)
         harness.judge(program, result.results, dtype)
         harness.judge_memory(result)
         return result
@@ -32,6 +36,17 @@ def test_block(run_emulated, mesh, strategy, dtype):
 @pytest.mark.parametrize("mesh, strategy", [("t=2", "tsp(zigzag)"), ("t=3", "sp_gather"), ("d=2,t=2", "data@d,tsp@t")])
 def test_strategies(run_emulated, mesh, strategy):
     run_emulated("llama", mesh, strategy)
+
+
+# One executable: its general kernels on devices of 8.0, its variants on those of 9.0, and both at once.
+@pytest.mark.parametrize("name, mesh, strategy, capabilities", [
+    ("llama_block", "", "none", "8.0"), ("llama_block", "", "none", "9.0"), ("llama_block", "t=2", "tsp", "9.0"), ("llama_block", "t=4", "tsp", "9.0"),
+    ("llama_block", "t=2", "tp", "9.0"), ("llama_block", "t=4", "tp", "9.0"), ("llama_block", "t=2", "tsp", "8.0,9.0"),
+    ("llama", "t=2", "tsp(zigzag)", "9.0"), ("llama", "t=4", "sp_gather", "9.0"), ("llama", "d=2,t=2", "data@d,tsp@t", "9.0")])
+def test_variants(run_emulated, monkeypatch, tmp_path, name, mesh, strategy, capabilities):
+    monkeypatch.setenv("TSP_EMULATED_CAPABILITY", capabilities)
+    run_emulated(name, mesh, strategy, "bf16", f"--trace={tmp_path / 'trace.json'}", target=HOPPER)
+    assert ("_sm_90a" in (tmp_path / "trace.json").read_text()) == ("9.0" in capabilities)
 
 
 # Loops with predicates read back, scatters and sorts, windows and softcaps, lookups.

@@ -142,6 +142,17 @@ def test_kernels_alone(tmp_path, architecture, factor):
     np.testing.assert_array_equal(y, factor * X)
 
 
+def test_bulk_copies_are_counted(tmp_path):
+    """Rows of 160 bytes are 5 sectors: of all 6, read by bulk copies and written by warps, none is touched twice."""
+    ptx, launches = device_runner.compile_ptx(KERNEL, tmp_path, "sm_90a")
+    module = device_runner.device("sm_90a").module(ptx, checker=True)
+    before = cuda_driver.counters("scale_sm_90a")
+    device_runner.DeviceKernel(module, launches["scale"])([X], [(X.shape, "f32")])
+    counted = {key: value - before[key] for key, value in cuda_driver.counters("scale_sm_90a").items()}
+    assert counted["global_sectors"] == counted["global_ideal_sectors"] == 2 * 6 * 5
+    assert counted["shared_passes"] == counted["shared_requests"] == 6 * 2
+
+
 def test_report(compiled):
     report = json.loads((compiled / "report.json").read_text())
     kernels = {kernel["name"]: kernel for kernel in report["device"]["kernels"]}

@@ -59,8 +59,10 @@ void BulkCopies::deliver(const BulkCopy &copy) {
   else
     std::memcpy(shared + copy.shared,
                 reinterpret_cast<const void *>(copy.global), copy.bytes);
-  if (Checker *checker = copy.block->checker())
+  if (Checker *checker = copy.block->checker()) {
     checker->endWrite(copy.shared, copy.bytes, *copy.barrier);
+    checker->countBulk(copy);
+  }
   copy.block->phaseBarriers().completeBytes(*copy.barrier, copy.bytes);
 }
 
@@ -114,6 +116,8 @@ static void read(BulkCopy &copy) {
 }
 
 static void write(const BulkCopy &copy) {
+  if (Checker *checker = copy.block->checker())
+    checker->countBulk(copy);
   const Site &site = copy.block->site(copy.issue.site);
   if (!copy.isTensor)
     return put(site, site.type, reinterpret_cast<uint8_t *>(copy.global),

@@ -265,4 +265,27 @@ void Checker::countGlobal(const uint64_t *addresses, uint32_t mask,
   counters.globalIdealSectors += (uint64_t(lanes) * size + 31) / 32;
 }
 
+void Checker::countBulk(const BulkCopy &copy) {
+  uint64_t bytes = 0, behind = 0; // the sector behind the last one counted
+  auto count = [&](uint64_t address, uint64_t size) {
+    // Two chunks in a row may share a sector.
+    uint64_t first = address / 32;
+    first += first + 1 == behind;
+    behind = (address + size + 31) / 32;
+    counters.globalSectors += behind - first;
+    bytes += size;
+  };
+  if (copy.isTensor)
+    copy.map.forEachChunk(
+        copy.coordinates, copy.shared, [&](const TensorMap::Chunk &chunk) {
+          if (chunk.global)
+            count(reinterpret_cast<uint64_t>(chunk.global) + chunk.begin,
+                  chunk.end - chunk.begin);
+        });
+  else
+    count(copy.global, copy.bytes);
+  ++counters.globalRequests;
+  counters.globalIdealSectors += (bytes + 31) / 32;
+}
+
 } // namespace tsp::emulation

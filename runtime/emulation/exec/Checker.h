@@ -25,6 +25,7 @@
 
 namespace tsp::emulation {
 
+struct BulkCopy;
 struct PendingCopy;
 struct PhaseBarrier;
 
@@ -46,6 +47,8 @@ public:
   /// addresses.
   void accessRows(const WarpContext &warp, uint32_t site, unsigned matrices,
                   const uint64_t *addresses, AccessKind kind, ptx::Space space);
+  /// The sectors of global memory that a bulk copy reads or writes.
+  void countBulk(const BulkCopy &copy);
   /// A cp.async was waited for; its destination is there.
   void completeCopy(const WarpContext &warp, const PendingCopy &copy);
 

@@ -22,12 +22,21 @@ import cuda_driver
 import device_runner
 from kernel_runner import DTYPES
 
-ARCHITECTURES = ("sm_80", "sm_86", "sm_90", "sm_120")
+ARCHITECTURES = ("sm_80", "sm_86", "sm_90", "sm_90a", "sm_120")
 PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs" / "Benchmarks-GPU-kernels.md"
-# Of an A100: multiprocessors, TFLOP/s of bf16 on tensor cores, GB/s of memory.
-PROCESSORS, TENSOR_TFLOPS, MEMORY_GBS = 108, 312.0, 2039.0
 # Operations of one mma.sync m16n8k16.
 MMA_FLOPS = 2 * 16 * 8 * 16
+
+
+@dataclasses.dataclass(frozen=True)
+class Board:
+    name: str
+    processors: int
+    tensor_tflops: float  # bf16
+    memory_gbs: float
+
+
+BOARDS = {"sm_80": Board("A100", 108, 312.0, 2039.0), "sm_90a": Board("H100 SXM", 132, 989.0, 3350.0)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,7 +114,7 @@ OTHERS = [elementwise(4096, 4096, "bf16"), norm(4096, 4096), transpose(4096, 409
 
 
 def compile_variants(variants: list[Variant], folder: pathlib.Path, architectures: tuple[str, ...]) -> dict[tuple[str, str], dict]:
-    """(name, architecture) -> what the report says of the kernel; names are k0, k1, .."""
+    """(name, architecture) -> what the report says of the kernel, or of its variant for the architecture; names are k0, k1, .."""
     source = folder / "kernels.mlir"
     source.write_text("\n".join(variant.text(f"k{i}") for i, variant in enumerate(variants)) + "func.func @main() {\n  return\n}\n")
     report = folder / "report.json"
@@ -114,29 +123,29 @@ def compile_variants(variants: list[Variant], folder: pathlib.Path, architecture
         subprocess.run([device_runner.TSP_COMPILE, source, "--from=mlir-kernels", f"--target=cuda:{architecture}", "--emit=mlir-buffers", "-o",
                         folder / "buffers.mlir", f"--report={report}"], check=True)
         for kernel in json.loads(report.read_text())["device"]["kernels"]:
-            found[kernel["name"], architecture] = kernel
+            found[kernel["name"].removesuffix("_" + architecture), architecture] = kernel
     return found
 
 
-def count(variants: list[Variant], folder: pathlib.Path) -> list[dict]:
-    """The checker's counters of one block of each kernel, on sm_80."""
-    ptx, launches = device_runner.compile_ptx("\n".join(variant.text(f"k{i}") for i, variant in enumerate(variants)), folder)
-    module = device_runner.device().module(ptx, checker=True)
+def count(variants: list[Variant], folder: pathlib.Path, architecture: str = "sm_80") -> list[dict]:
+    """The checker's counters of one block of each kernel."""
+    ptx, launches = device_runner.compile_ptx("\n".join(variant.text(f"k{i}") for i, variant in enumerate(variants)), folder, architecture)
+    module = device_runner.device(architecture).module(ptx, checker=True)
     counters = []
     for i, variant in enumerate(variants):
         how = launches[f"k{i}"]
         inputs = [np.zeros(shape, DTYPES[dtype]) for shape, dtype in variant.inputs]
         module.run(how.name, (1, 1, 1), how.block, inputs, [(shape, DTYPES[dtype]) for shape, dtype in variant.outputs], shared=how.shared,
-                   workspace=how.workspace)
+                   workspace=how.workspace, maps=how.maps)
         counters.append(cuda_driver.counters(how.name))
     return counters
 
 
-def roofline(variant: Variant, kernel: dict) -> float:
+def roofline(variant: Variant, kernel: dict, board: Board) -> float:
     """Share of the tensor cores' peak at most: memory must deliver every value once, and the last wave is not full."""
-    compute, memory = variant.flops / (TENSOR_TFLOPS * 1e12), variant.bytes / (MEMORY_GBS * 1e9)
-    blocks, at_once = math.prod(kernel["grid"]), PROCESSORS * kernel["blocks_per_processor"]
-    full = blocks / (math.ceil(blocks / at_once) * at_once) if blocks > at_once else min(1.0, blocks / PROCESSORS)
+    compute, memory = variant.flops / (board.tensor_tflops * 1e12), variant.bytes / (board.memory_gbs * 1e9)
+    blocks, at_once = math.prod(kernel["grid"]), board.processors * kernel["blocks_per_processor"]
+    full = blocks / (math.ceil(blocks / at_once) * at_once) if blocks > at_once else min(1.0, blocks / board.processors)
     return compute / max(compute / full, memory)
 
 
@@ -152,15 +161,15 @@ def resources_table(variants: list[Variant], kernels: dict) -> list[str]:
     return lines
 
 
-def tensor_table(variants: list[Variant], kernels: dict, counters: list[dict]) -> list[str]:
-    lines = ["| kernel | blocks | mma.sync a KB read | bank passes a request | sectors over the least | share of peak at most |", "|---|---|---|---|---|---|"]
+def tensor_table(variants: list[Variant], kernels: dict, counters: list[dict], architecture: str) -> list[str]:
+    lines = ["| kernel | blocks | products a KB read | bank passes a request | sectors over the least | share of peak at most |", "|---|---|---|---|---|---|"]
     for i, (variant, counted) in enumerate(zip(variants, counters)):
-        kernel = kernels[f"k{i}", "sm_80"]
+        kernel = kernels[f"k{i}", architecture]
         blocks = math.prod(kernel["grid"])
         mma = variant.flops / MMA_FLOPS / blocks
         passes = counted["shared_passes"] / max(counted["shared_requests"], 1)
         lines.append(f"| {variant.title} | {blocks} | {mma / (counted['global_sectors'] * 32 / 1024):.1f} | {passes:.2f} | "
-                     f"{counted['global_sectors'] / counted['global_ideal_sectors']:.2f} | {roofline(variant, kernel):.0%} |")
+                     f"{counted['global_sectors'] / counted['global_ideal_sectors']:.2f} | {roofline(variant, kernel, BOARDS[architecture]):.0%} |")
     return lines
 
 
@@ -171,7 +180,7 @@ def main() -> None:
         folder = pathlib.Path(name)
         kernels = compile_variants(variants, folder, ARCHITECTURES)
         chosen = [variants.index(variant) for variant in tensor_cores]
-        counters = count(tensor_cores, folder)
+        counters = {architecture: count(tensor_cores, folder, architecture) for architecture in BOARDS}
     spills = sum(kernel["spill_bytes"] + kernel["stack_bytes"] for kernel in kernels.values())
     own = {(f"k{j}", architecture): kernels[f"k{i}", architecture] for j, i in enumerate(chosen) for architecture in ARCHITECTURES}
     PAGE.write_text("\n".join([
@@ -180,10 +189,11 @@ def main() -> None:
         "bank conflicts.", "",
         f"Registers a thread, shared memory and blocks x threads that a multiprocessor holds, occupancy. Bytes spilled, all kernels together: {spills}.", "",
         *resources_table(variants, kernels), "",
-        "Kernels on tensor cores, on sm_80 (A100). Bank passes and sectors are counted on one block by the emulation's checker: 1.00 is no conflict, and",
-        "no byte read that is not used. `mma.sync` is m16n8k16. The last column is a roofline: memory delivers every value once, the last wave of blocks is",
-        "not full; nothing else is lost.", "",
-        *tensor_table(tensor_cores, own, counters), ""]))
+        "Kernels on tensor cores. Bank passes and sectors are counted on one block by the emulation's checker: 1.00 is no conflict, and no byte read that",
+        "is not used. Products are of 16 x 8 x 16, as one `mma.sync` does; `wgmma` of m64n256k16 is 128 of them. The last column is a roofline: memory",
+        "delivers every value once, the last wave of blocks is not full; nothing else is lost.", "",
+        *(line for architecture, board in BOARDS.items()
+          for line in (f"## {architecture} ({board.name})", "", *tensor_table(tensor_cores, own, counters[architecture], architecture), ""))]))
     print(PAGE.read_text())
 
 
