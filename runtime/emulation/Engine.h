@@ -41,6 +41,8 @@ struct Kernel {
   /// `.maxntid` or `.reqntid`; zeros when the kernel has neither. The product
   /// bounds a block's threads.
   std::array<uint32_t, 3> maxThreads = {0, 0, 0};
+  /// `.reqnctapercluster`; zeros when the kernel has none.
+  std::array<uint32_t, 3> clusterSize = {0, 0, 0};
   /// `.reqntid`: a launch must have exactly these threads.
   bool exactThreads = false;
 };
@@ -75,6 +77,8 @@ struct Launch {
   std::array<uint32_t, 3> block = {1, 1, 1};
   /// Blocks of a cluster; divides the grid.
   std::array<uint32_t, 3> cluster = {1, 1, 1};
+  /// All blocks are resident together: they may wait for each other.
+  bool cooperative = false;
   uint32_t dynamicSharedBytes = 0;
   /// kernel->parameterBytes bytes, laid out as kernel->parameters says.
   const void *parameters = nullptr;

@@ -111,7 +111,6 @@ enum Fault {
   TooFewBytes,
   TwoArrivals,
   NoInit,
-  NoFence,
   NoBlockBarrier,
   EarlyRelease,
 };
@@ -132,8 +131,7 @@ static __device__ void sumColumns(const CUtensorMap *map, float *sums,
         init(&full[stage], 1);
       init(&empty[stage], consumers);
     }
-    if (fault != NoFence)
-      fenceBarrierInit();
+    fenceBarrierInit();
   }
   if (fault != NoBlockBarrier)
     __syncthreads();

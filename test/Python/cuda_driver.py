@@ -240,15 +240,19 @@ class Module:
         self.device.make_current()
         return _made("cuModuleGetFunction", self.handle, name.encode())
 
-    def launch(self, name, grid, block, arguments, shared=0, stream=None):
-        """Launches; arguments are Buffers, TensorMaps or ctypes values."""
+    def launch(self, name, grid, block, arguments, shared=0, stream=None, cluster=None, cooperative=False):
+        """Launches; arguments are Buffers, TensorMaps or ctypes values. `cluster`: blocks of a cluster."""
         function = self.function(name)
         if shared > 48 * 1024:
             self.device.call("cuFuncSetAttribute", function, 8, shared)
         values = [a.pointer if isinstance(a, (Buffer, TensorMap)) else a for a in arguments]
         pointers = (ctypes.c_void_p * max(1, len(values)))(*[ctypes.addressof(v) for v in values])
-        self.device.call("cuLaunchKernel", function, *_three(grid), *_three(block), shared, stream.handle if stream else None,
-                         pointers, None)
+        handle = stream.handle if stream else None
+        if cluster or cooperative:
+            config = _launch_config(grid, block, shared, handle, cluster, cooperative)
+            self.device.call("cuLaunchKernelEx", ctypes.byref(config), function, pointers, None)
+        else:
+            self.device.call("cuLaunchKernel", function, *_three(grid), *_three(block), shared, handle, pointers, None)
 
     def run(self, name, grid, block, inputs, outputs, shared=0, workspace=0, maps=()):
         """`maps`: TensorMaps to be made, as (number of a buffer, offset in bytes, further arguments of TensorMap)."""
@@ -270,6 +274,27 @@ class Module:
         for buffer in made + scratch:
             buffer.free()
         return results
+
+
+class _LaunchAttribute(ctypes.Structure):
+    """CUlaunchAttribute."""
+    _fields_ = [("id", ctypes.c_int), ("pad", ctypes.c_int), ("value", ctypes.c_uint * 16)]
+
+
+class _LaunchConfig(ctypes.Structure):
+    """CUlaunchConfig."""
+    _fields_ = [("grid", ctypes.c_uint * 3), ("block", ctypes.c_uint * 3), ("shared", ctypes.c_uint), ("stream", ctypes.c_void_p),
+                ("attributes", ctypes.POINTER(_LaunchAttribute)), ("count", ctypes.c_uint)]
+
+
+def _launch_config(grid, block, shared, stream, cluster, cooperative):
+    attributes = []
+    if cluster:
+        attributes.append(_LaunchAttribute(4, 0, (ctypes.c_uint * 16)(*_three(cluster))))
+    if cooperative:
+        attributes.append(_LaunchAttribute(2, 0, (ctypes.c_uint * 16)(1)))
+    return _LaunchConfig((ctypes.c_uint * 3)(*_three(grid)), (ctypes.c_uint * 3)(*_three(block)), shared, stream,
+                         (_LaunchAttribute * len(attributes))(*attributes), len(attributes))
 
 
 def _three(size):

@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 
 import cuda_driver
+import device_runner
 import nvcc
 
 
 @pytest.fixture(scope="module")
 def device():
-    return cuda_driver.Device()
+    return device_runner.device("sm_90a")
 
 
 @pytest.fixture(scope="module")
 def kernels(device):
-    # The engine has all instructions on every device; which PTX a device takes is the driver's choice, and tested there.
-    return device.module(nvcc.ptx("copies.cu", "-diag-suppress", "20054", architecture="sm_90a").replace(".target sm_90a", ".target sm_80"))
+    return device.module(nvcc.ptx("copies.cu", "-diag-suppress", "20054", architecture="sm_90a"))
 
 
 def box_of(array, box, start, swizzle):

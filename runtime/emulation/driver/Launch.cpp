@@ -99,8 +99,60 @@ static CUresult errorOf(const std::string &fault) {
   return CUDA_ERROR_LAUNCH_FAILED;
 }
 
+/// The cluster of a launch: what the kernel requires, or the launch asks for.
+static CUresult chooseCluster(const CUfunc_st &function,
+                              const CUDA_KERNEL_NODE_PARAMS &p,
+                              const Together &together, Launch &launch) {
+  const auto &required = function.kernel->clusterSize;
+  launch.cluster = {1, 1, 1};
+  if (together.cluster[0])
+    launch.cluster = together.cluster;
+  else if (required[0])
+    launch.cluster = required;
+  const auto &[x, y, z] = launch.cluster;
+  uint64_t blocks = uint64_t(x) * y * z;
+  if (blocks == 1 && !required[0])
+    return CUDA_SUCCESS;
+  if (options().capabilities[function.module->context->device].number() < 90)
+    return notSupported("a launch with clusters on a device below 9.0");
+  // Clusters of more than 8 blocks are for a function that allows them.
+  uint64_t most = function.allowsLargeClusters ? 16 : 8;
+  bool differs = required[0] && launch.cluster != required;
+  bool isPart = p.gridDimX % x || p.gridDimY % y || p.gridDimZ % z;
+  if (blocks == 0 || blocks > most || differs || isPart) {
+    report("kernel '" + function.kernel->name + "' is launched with clusters " +
+           "of (" + std::to_string(x) + "," + std::to_string(y) + "," +
+           std::to_string(z) + ") blocks: they must divide the grid, be what " +
+           "the kernel requires, and have at most " + std::to_string(most) +
+           " blocks");
+    return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+  }
+  return CUDA_SUCCESS;
+}
+
+/// A cooperative launch must fit on the device at once.
+static CUresult checkCooperative(CUfunction function,
+                                 const CUDA_KERNEL_NODE_PARAMS &p) {
+  int blocks = 0;
+  if (CUresult error = cuOccupancyMaxActiveBlocksPerMultiprocessor(
+          &blocks, function, int(p.blockDimX * p.blockDimY * p.blockDimZ),
+          p.sharedMemBytes))
+    return error;
+  uint64_t fit = uint64_t(blocks) * uint64_t(options().multiprocessors);
+  return uint64_t(p.gridDimX) * p.gridDimY * p.gridDimZ > fit
+             ? CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE
+             : CUDA_SUCCESS;
+}
+
 CUresult tsp::emulation::makeLaunch(CUcontext context,
                                     const CUDA_KERNEL_NODE_PARAMS &params,
+                                    StreamWork &work) {
+  return makeLaunch(context, params, Together(), work);
+}
+
+CUresult tsp::emulation::makeLaunch(CUcontext context,
+                                    const CUDA_KERNEL_NODE_PARAMS &params,
+                                    const Together &together,
                                     StreamWork &work) {
   CUfunction function;
   CUresult error = params.func ? findFunction(params.func, function)
@@ -118,6 +170,12 @@ CUresult tsp::emulation::makeLaunch(CUcontext context,
 
   Launch launch;
   launch.kernel = &kernel;
+  launch.cooperative = together.cooperative;
+  if (CUresult error = chooseCluster(*function, params, together, launch))
+    return error;
+  if (together.cooperative)
+    if (CUresult error = checkCooperative(function, params))
+      return error;
   launch.grid = {params.gridDimX, params.gridDimY, params.gridDimZ};
   launch.block = {params.blockDimX, params.blockDimY, params.blockDimZ};
   launch.dynamicSharedBytes = params.sharedMemBytes;
@@ -150,14 +208,15 @@ CUresult tsp::emulation::makeLaunch(CUcontext context,
   return CUDA_SUCCESS;
 }
 
-static CUresult launch(CUstream handle, const CUDA_KERNEL_NODE_PARAMS &params) {
+static CUresult launch(CUstream handle, const CUDA_KERNEL_NODE_PARAMS &params,
+                       const Together &together = {}) {
   CUstream stream;
   if (CUresult error = findStream(handle, stream))
     return error;
   if (!params.func)
     return CUDA_ERROR_INVALID_HANDLE;
   StreamWork work;
-  if (CUresult error = makeLaunch(stream->context, params, work))
+  if (CUresult error = makeLaunch(stream->context, params, together, work))
     return error;
   return enqueue(stream, std::move(work));
 }
@@ -173,11 +232,24 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned gridX,
   return launch(stream, params);
 }
 
+CUresult CUDAAPI cuLaunchCooperativeKernel(CUfunction function, unsigned gridX,
+                                           unsigned gridY, unsigned gridZ,
+                                           unsigned blockX, unsigned blockY,
+                                           unsigned blockZ,
+                                           unsigned sharedBytes,
+                                           CUstream stream, void **parameters) {
+  CUDA_KERNEL_NODE_PARAMS params = {function,   gridX,   gridY,   gridZ,
+                                    blockX,     blockY,  blockZ,  sharedBytes,
+                                    parameters, nullptr, nullptr, nullptr};
+  return launch(stream, params, {{0, 0, 0}, true});
+}
+
 CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig *config,
                                   CUfunction function, void **parameters,
                                   void **extra) {
   if (!config || (config->numAttrs && !config->attrs))
     return CUDA_ERROR_INVALID_VALUE;
+  Together together;
   for (unsigned i = 0; i < config->numAttrs; ++i) {
     const CUlaunchAttribute &attribute = config->attrs[i];
     switch (attribute.id) {
@@ -185,20 +257,28 @@ CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig *config,
     // Hints that change no result.
     case CU_LAUNCH_ATTRIBUTE_PRIORITY:
     case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+    // A kernel may begin before the one ahead of it has ended: it need not.
+    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
       continue;
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
-      if (attribute.value.clusterDim.x == 1 &&
-          attribute.value.clusterDim.y == 1 &&
-          attribute.value.clusterDim.z == 1)
-        continue;
-      return notSupported("cuLaunchKernelEx with clusters of blocks");
+      together.cluster = {attribute.value.clusterDim.x,
+                          attribute.value.clusterDim.y,
+                          attribute.value.clusterDim.z};
+      continue;
+    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+      together.cooperative = attribute.value.cooperative != 0;
+      continue;
     default:
       return notSupported("cuLaunchKernelEx with attribute " +
                           std::to_string(attribute.id));
     }
   }
-  return cuLaunchKernel(function, config->gridDimX, config->gridDimY,
-                        config->gridDimZ, config->blockDimX, config->blockDimY,
-                        config->blockDimZ, config->sharedMemBytes,
-                        config->hStream, parameters, extra);
+  CUDA_KERNEL_NODE_PARAMS params = {function,          config->gridDimX,
+                                    config->gridDimY,  config->gridDimZ,
+                                    config->blockDimX, config->blockDimY,
+                                    config->blockDimZ, config->sharedMemBytes,
+                                    parameters,        extra,
+                                    nullptr,           nullptr};
+  return launch(config->hStream, params, together);
 }

@@ -17,6 +17,15 @@ namespace tsp::emulation {
 CUresult makeLaunch(CUcontext context, const CUDA_KERNEL_NODE_PARAMS &params,
                     StreamWork &work);
 
+/// How the blocks of a launch run together.
+struct Together {
+  /// Blocks of a cluster; zeros: as the kernel says.
+  std::array<uint32_t, 3> cluster = {0, 0, 0};
+  bool cooperative = false;
+};
+CUresult makeLaunch(CUcontext context, const CUDA_KERNEL_NODE_PARAMS &params,
+                    const Together &together, StreamWork &work);
+
 } // namespace tsp::emulation
 
 #endif // TSP_EMULATION_DRIVER_LAUNCH_H

@@ -154,6 +154,18 @@ CUresult tsp::emulation::getAttribute(CUfunction function,
   case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
     value = -1;
     return CUDA_SUCCESS;
+  case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:
+    value = kernel.clusterSize[0] != 0;
+    return CUDA_SUCCESS;
+  case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
+  case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
+  case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
+    value = int(kernel.clusterSize[attribute -
+                                   CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH]);
+    return CUDA_SUCCESS;
+  case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+    value = function->allowsLargeClusters;
+    return CUDA_SUCCESS;
   default:
     // Registers are ptxas's business: PTX does not tell.
     return notSupported("cuFuncGetAttribute of attribute " +
@@ -170,6 +182,9 @@ CUresult tsp::emulation::setAttribute(CUfunction function,
                          capabilityOf(function).limits().sharedBytes)
       return CUDA_ERROR_INVALID_VALUE;
     function->maxDynamicShared = value;
+    return CUDA_SUCCESS;
+  case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+    function->allowsLargeClusters = value != 0;
     return CUDA_SUCCESS;
   case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
     // A hint, and an emulated device has no caches to divide.

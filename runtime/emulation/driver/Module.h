@@ -20,6 +20,8 @@ struct CUfunc_st {
   const tsp::emulation::Kernel *kernel = nullptr;
   /// Dynamic shared memory that a launch may ask for.
   int maxDynamicShared = 0;
+  /// Clusters of more than 8 blocks.
+  bool allowsLargeClusters = false;
 };
 
 struct CUmod_st {

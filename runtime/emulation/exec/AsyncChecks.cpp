@@ -20,7 +20,7 @@ void Checker::initPhases(const WarpContext &warp, uint32_t site, unsigned lane,
   barrier.initAgent = agentOf(warp);
   barrier.initTime = now(warp);
   barrier.initSite = site;
-  barrier.initThread = uint16_t(warp.warp * warpSize + lane);
+  barrier.initThread = threadOf(warp, lane);
 }
 
 void Checker::useBarrier(const WarpContext &warp, uint32_t site, unsigned lane,
@@ -77,7 +77,7 @@ void Checker::checkWriterAsync(const AsyncIssue &issue, uint64_t offset) {
     block.fault(*issue.warp, issue.site, issue.lane,
                 "shared address " + std::to_string(offset) +
                     " was written by an ordinary store, of " +
-                    threadName(*issue.warp, byte.writer) + " at PTX line " +
+                    threadName(byte.writer) + " at PTX line " +
                     std::to_string(block.site(byte.writeSite).line) +
                     ", with no fence.proxy.async in between");
 }
@@ -86,40 +86,28 @@ void Checker::readAsync(const AsyncIssue &issue, uint32_t offset,
                         uint32_t size) {
   const WarpContext &warp = *issue.warp;
   for (uint32_t end = offset + size; offset < end; ++offset) {
-    Byte &byte = bytes[offset];
-    if (!byte.isWritten)
+    if (!bytes[offset].isWritten)
       block.fault(warp, issue.site, issue.lane,
                   "read of shared address " + std::to_string(offset) +
                       ", which nobody has written");
     checkWriterAsync(issue, offset);
-    byte.isRead = true;
-    byte.reader = uint16_t(warp.warp * warpSize + issue.lane);
-    byte.readSite = issue.site;
-    byte.readWarpTime = warpTimes[warp.warp];
-    readTimes[offset][warp.warp] = now(warp);
+    noteRead(warp, issue.site, issue.lane, offset);
   }
 }
 
 void Checker::beginWrite(const AsyncIssue &issue, uint32_t offset,
                          uint32_t size, const PhaseBarrier &barrier) {
   const WarpContext &warp = *issue.warp;
-  if (!barrier.isFenced &&
-      barrier.initTime > issue.knowledge.fenced[barrier.initAgent])
-    block.fault(warp, issue.site, issue.lane,
-                "the mbarrier at shared address " +
-                    std::to_string(barrier.offset) +
-                    " was initialised with no fence.mbarrier_init or "
-                    "fence.proxy.async in between");
   for (uint32_t end = offset + size; offset < end; ++offset) {
     Byte &byte = bytes[offset];
     checkWriterAsync(issue, offset);
     // Readers of the warp that issues it come before in its own order.
     if (byte.isRead)
-      checkReadersBut(warp.warp, issue.knowledge.known, warp, issue.site,
+      checkReadersBut(agentOf(warp), issue.knowledge.known, warp, issue.site,
                       issue.lane, offset);
     byte.isWritten = byte.isPending = byte.isAsync = true;
     byte.isAtomic = byte.needsFence = false;
-    byte.writer = uint16_t(warp.warp * warpSize + issue.lane);
+    byte.writer = threadOf(warp, issue.lane);
     byte.writeSite = issue.site;
     byte.writeAgent = barrier.agent;
   }

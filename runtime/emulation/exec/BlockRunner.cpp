@@ -13,22 +13,19 @@
 
 namespace tsp::emulation {
 
-BlockRunner::BlockRunner(LaunchState &state, Scheduler &scheduler,
-                         unsigned rank)
-    : state(state), owner(scheduler), rank(rank), warps(state.warpsPerBlock()),
-      ranges(state.kernel.sites.size()), phases(*this) {
-  const Launch &launch = state.launch;
-  totalShared = state.kernel.description.staticSharedBytes;
-  if (launch.dynamicSharedBytes)
-    totalShared =
-        uint32_t(state.kernel.dynamicOffset) + launch.dynamicSharedBytes;
-  // Hardware aligns shared memory at least so far.
-  constexpr size_t alignment = 1024;
-  sharedBytes.resize(totalShared + alignment);
-  uint64_t base = reinterpret_cast<uint64_t>(sharedBytes.data());
-  shared = reinterpret_cast<uint8_t *>((base + alignment - 1) / alignment *
-                                       alignment);
+uint32_t BlockRunner::sharedBytes(const LaunchState &state) {
+  uint32_t dynamic = state.launch.dynamicSharedBytes;
+  return dynamic ? uint32_t(state.kernel.dynamicOffset) + dynamic
+                 : state.kernel.description.staticSharedBytes;
+}
 
+BlockRunner::BlockRunner(LaunchState &state, Scheduler &scheduler,
+                         unsigned place, uint8_t *shared)
+    : state(state), owner(scheduler), place(place),
+      warps(state.warpsPerBlock()), shared(shared),
+      totalShared(sharedBytes(state)), ranges(state.kernel.sites.size()),
+      phases(*this) {
+  const Launch &launch = state.launch;
   for (uint32_t w = 0; w < warps.size(); ++w) {
     WarpContext &context = warps[w].context;
     context.warp = w;
@@ -39,9 +36,16 @@ BlockRunner::BlockRunner(LaunchState &state, Scheduler &scheduler,
     context.parameters = static_cast<const uint8_t *>(launch.parameters);
     context.variables = state.variables;
     context.block = this;
+    context.clusterRank = clusterRank();
+    context.clusterBlocks = state.blocksPerCluster();
+    context.isCluster = context.clusterBlocks > 1;
+    if (launch.cooperative)
+      context.gridWorkspace = reinterpret_cast<uint64_t>(state.gridWorkspace);
     for (unsigned axis = 0; axis < 3; ++axis) {
       context.blockSize[axis] = launch.block[axis];
       context.gridSize[axis] = launch.grid[axis];
+      context.clusterSize[axis] = launch.cluster[axis];
+      context.clusterGrid[axis] = launch.grid[axis] / launch.cluster[axis];
     }
     for (unsigned lane = 0; lane < warpSize; ++lane) {
       uint32_t thread = w * warpSize + lane;
@@ -79,7 +83,11 @@ void BlockRunner::start(const std::array<uint32_t, 3> &index) {
     uint32_t lanes = std::min(warpSize, threads - context.warp * warpSize);
     context.live =
         lanes == warpSize ? ~uint32_t(0) : (uint32_t(1) << lanes) - 1;
-    std::copy(index.begin(), index.end(), context.blockIndex);
+    for (unsigned axis = 0; axis < 3; ++axis) {
+      context.blockIndex[axis] = index[axis];
+      context.clusterBlock[axis] = index[axis] % launch.cluster[axis];
+      context.clusterIndex[axis] = index[axis] / launch.cluster[axis];
+    }
     context.dispatches = 0;
     context.starved = 0;
     warp.copies.clear();
@@ -87,6 +95,7 @@ void BlockRunner::start(const std::array<uint32_t, 3> &index) {
     warp.products = Products();
     warp.issuedCopies = 0;
     warp.stores = BulkStores();
+    warp.clusterArrival = Warp::ClusterArrival::None;
     warp.polls = 0;
     owner.start(warp);
   }
@@ -263,6 +272,12 @@ void BlockRunner::recordEndless(const Warp &warp) {
         unsigned(__builtin_ctz(warp.context.live)),
         "warp " + std::to_string(warp.context.warp) + " waits at barrier " +
             std::to_string(warp.barrier) + " for threads that never arrive"));
+  if (warp.state == Warp::State::AtCluster)
+    return record(locate(warp.context, warp.clusterSite,
+                         unsigned(__builtin_ctz(warp.context.live)),
+                         "warp " + std::to_string(warp.context.warp) +
+                             " waits for threads of its cluster that never "
+                             "arrive"));
   const PhaseWait &wait = warp.phaseWait;
   unsigned lane = unsigned(__builtin_ctz(wait.mask & ~wait.done));
   record(locate(warp.context, wait.site, lane,

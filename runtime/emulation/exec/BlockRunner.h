@@ -39,6 +39,8 @@ struct LaunchState {
 
   /// The next cluster to run.
   std::atomic<uint64_t> nextCluster{0};
+  /// Of a cooperative launch: its size in bytes, and a barrier.
+  uint32_t gridWorkspace[2] = {sizeof(gridWorkspace), 0};
   std::atomic<bool> failed{false};
   std::mutex mutex;
   /// Of the lowest block that faulted.
@@ -46,6 +48,14 @@ struct LaunchState {
   std::string fault;
   Counters counters;
 
+  /// Clusters that one thread runs together: whose blocks may wait for each
+  /// other.
+  uint64_t clustersTogether() const {
+    return launch.cooperative ? clusters() : 1;
+  }
+  unsigned blocksPerCluster() const {
+    return launch.cluster[0] * launch.cluster[1] * launch.cluster[2];
+  }
   uint64_t clusters() const {
     uint64_t count = 1;
     for (unsigned axis = 0; axis < 3; ++axis)
@@ -73,7 +83,9 @@ struct PendingCopy {
 };
 
 struct Warp {
-  enum class State : uint8_t { Ready, AtBarrier, AtPhase, Done };
+  enum class State : uint8_t { Ready, AtBarrier, AtPhase, AtCluster, Done };
+  /// Whether the warp has come to its cluster's barrier, and whether all have.
+  enum class ClusterArrival : uint8_t { None, Arrived, Complete };
   WarpContext context;
   State state = State::Ready;
   unsigned barrier = 0;
@@ -84,6 +96,8 @@ struct Warp {
   /// Copies issued.
   uint64_t issuedCopies = 0;
   Products products;
+  ClusterArrival clusterArrival = ClusterArrival::None;
+  uint32_t clusterSite = 0;
   PhaseWait phaseWait;
   BulkStores stores;
   /// How often it has read what others may have to write.
@@ -104,9 +118,13 @@ struct SharedPlace {
 /// The state of a block: its shared memory, its warps, its barriers.
 class BlockRunner {
 public:
-  /// The block of this rank in its cluster.
-  BlockRunner(LaunchState &state, Scheduler &scheduler, unsigned rank);
+  /// The block of this place among those that run together, with shared memory
+  /// of sharedBytes(state).
+  BlockRunner(LaunchState &state, Scheduler &scheduler, unsigned place,
+              uint8_t *shared);
   ~BlockRunner();
+
+  static uint32_t sharedBytes(const LaunchState &state);
 
   /// Makes its warps ready to run block `index` of the grid.
   void start(const std::array<uint32_t, 3> &index);
@@ -122,8 +140,15 @@ public:
   uint8_t *sharedMemory() const { return shared; }
   PhaseBarriers &phaseBarriers() { return phases; }
   Scheduler &scheduler() { return owner; }
+  /// Among the blocks that run together.
+  unsigned groupPlace() const { return place; }
   /// In its cluster.
-  unsigned clusterRank() const { return rank; }
+  unsigned clusterRank() const { return place % state.blocksPerCluster(); }
+  /// The block of this rank in its cluster; null when there is none.
+  BlockRunner *ofCluster(unsigned rank) const;
+  /// The block of its cluster whose shared memory holds an address; null when
+  /// none does.
+  BlockRunner *ofShared(uint64_t address) const;
   /// Null unless the launch is checked.
   Checker *checker() { return check.get(); }
 
@@ -141,6 +166,10 @@ public:
   uint32_t waitForPhases(WarpContext &context);
   /// A phase has completed: wakes those that waited for it.
   void wakeWaiting(const PhaseBarrier &barrier);
+
+  // Cluster.cpp
+  void arriveAtCluster(WarpContext &context, uint32_t site, uint32_t mask);
+  void waitForCluster(WarpContext &context, uint32_t site, uint32_t mask);
 
   // Bounds.cpp
   /// Faults unless all lanes may access `bytes` at their addresses, aligned to
@@ -174,13 +203,12 @@ private:
 
   LaunchState &state;
   Scheduler &owner;
-  unsigned rank;
+  unsigned place;
   /// Of the block in the grid.
   uint64_t number = 0;
   std::vector<Warp> warps;
-  std::vector<uint8_t> sharedBytes;
-  uint8_t *shared = nullptr;
-  uint32_t totalShared = 0;
+  uint8_t *shared;
+  uint32_t totalShared;
   /// The allocation that each site touched last.
   std::vector<Range> ranges;
   Barrier barriers[numBarriers];

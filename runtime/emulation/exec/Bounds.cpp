@@ -73,6 +73,10 @@ void BlockRunner::checkLane(const WarpContext &context, uint32_t siteIndex,
   uint64_t variables = reinterpret_cast<uint64_t>(state.variables);
   if (space != ptx::Space::Local && inside(variables, state.variableBytes))
     return found(variables, state.variableBytes);
+  uint64_t workspace = reinterpret_cast<uint64_t>(state.gridWorkspace);
+  if (state.launch.cooperative &&
+      inside(workspace, sizeof(state.gridWorkspace)))
+    return found(workspace, sizeof(state.gridWorkspace));
   uint64_t parameters = reinterpret_cast<uint64_t>(state.launch.parameters);
   uint64_t parameterBytes = state.kernel.description.parameterBytes;
   bool mayBeOwn = space == ptx::Space::Generic || space == ptx::Space::Local ||
@@ -83,8 +87,9 @@ void BlockRunner::checkLane(const WarpContext &context, uint32_t siteIndex,
   const Fiber &own = owner.fiberOf(context);
   if (mayBeOwn && inside(own.stackBegin(), Fiber::stackBytes))
     return found(own.stackBegin(), Fiber::stackBytes);
-  uint64_t sharedBase = reinterpret_cast<uint64_t>(shared);
-  if (space == ptx::Space::Generic && inside(sharedBase, totalShared))
+  const BlockRunner *block =
+      space == ptx::Space::Generic ? ofShared(address) : nullptr;
+  if (block && inside(reinterpret_cast<uint64_t>(block->shared), totalShared))
     return;
   if (space == ptx::Space::Global || space == ptx::Space::Generic ||
       space == ptx::Space::Const) {
@@ -163,8 +168,17 @@ SharedPlace BlockRunner::sharedPlace(const WarpContext &context,
                                      unsigned alignment, ptx::Space space) {
   BlockRunner *block = this;
   uint64_t offset = address;
-  if (space != ptx::Space::Shared)
-    offset -= reinterpret_cast<uint64_t>(shared);
+  if (space != ptx::Space::Shared) {
+    block = ofShared(address) ? ofShared(address) : this;
+    offset -= reinterpret_cast<uint64_t>(block->shared);
+  } else if (address >> clusterRankShift) {
+    block = ofCluster(unsigned(address >> clusterRankShift) - 1);
+    offset &= (uint64_t(1) << clusterRankShift) - 1;
+    if (!block)
+      fault(context, siteIndex, lane,
+            "shared address " + hex(address) +
+                " is in no block of the cluster");
+  }
   if (offset > block->totalShared || block->totalShared - offset < bytes)
     fault(context, siteIndex, lane,
           "access of " + std::to_string(bytes) + " bytes at " +

@@ -83,14 +83,34 @@ static BulkCopy makePlainCopy(Context context, uint32_t siteIndex,
   return copy;
 }
 
-static void issueLoad(BulkCopy copy, uint64_t barrier) {
+/// Into the blocks whose ranks are set in `ranks`, to the same place in each,
+/// whose mbarriers are told; without any into that of the addresses.
+static void issueLoad(const BulkCopy &copy, uint64_t barrier, uint32_t ranks) {
   const AsyncIssue &issue = copy.issue;
   BlockRunner &block = *issue.warp->block;
   SharedPlace place = block.sharedPlace(*issue.warp, issue.site, issue.lane,
                                         barrier, 8, 8, ptx::Space::Shared);
-  copy.barrier = &place.block->phaseBarriers().find(*issue.warp, issue.site,
-                                                    issue.lane, place.offset);
-  block.scheduler().copies().issue(std::move(copy));
+  auto issueTo = [&](BlockRunner &target) {
+    BulkCopy one = copy;
+    one.block = &target;
+    one.barrier = &target.phaseBarriers().find(*issue.warp, issue.site,
+                                               issue.lane, place.offset);
+    block.scheduler().copies().issue(std::move(one));
+  };
+  if (!ranks && place.block != copy.block)
+    block.fault(*issue.warp, issue.site, issue.lane,
+                "the mbarrier is in another block than what is copied to");
+  if (!ranks)
+    return issueTo(*copy.block);
+  for (; ranks; ranks &= ranks - 1) {
+    unsigned rank = unsigned(__builtin_ctz(ranks));
+    BlockRunner *target = block.ofCluster(rank);
+    if (!target)
+      block.fault(*issue.warp, issue.site, issue.lane,
+                  "multicast to block " + std::to_string(rank) +
+                      ", which the cluster does not have");
+    issueTo(*target);
+  }
 }
 
 static void issueStore(BulkCopy copy) {
@@ -101,22 +121,22 @@ static void issueStore(BulkCopy copy) {
 
 void bulkTensorLoad(Context context, uint32_t site, uint32_t mask,
                     Lanes64 shared, Lanes64 maps, Lanes32 coordinates,
-                    Lanes64 barriers) {
+                    Lanes64 barriers, Lanes32 ranks) {
   for (; mask; mask &= mask - 1) {
     unsigned lane = unsigned(__builtin_ctz(mask));
     issueLoad(
         makeTensorCopy(context, site, lane, shared[lane], maps, coordinates),
-        barriers[lane]);
+        barriers[lane], ranks[lane]);
   }
 }
 
 void bulkLoad(Context context, uint32_t site, uint32_t mask, Lanes64 shared,
-              Lanes64 global, Lanes32 bytes, Lanes64 barriers) {
+              Lanes64 global, Lanes32 bytes, Lanes64 barriers, Lanes32 ranks) {
   for (; mask; mask &= mask - 1) {
     unsigned lane = unsigned(__builtin_ctz(mask));
     issueLoad(makePlainCopy(context, site, lane, shared[lane], global[lane],
                             bytes[lane]),
-              barriers[lane]);
+              barriers[lane], ranks[lane]);
   }
 }
 

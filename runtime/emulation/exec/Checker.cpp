@@ -22,12 +22,17 @@ Checker::Checker(BlockRunner &block, Order &order, const uint8_t *shared,
 void Checker::startBlock() {
   std::fill(bytes.begin(), bytes.end(), Byte());
   std::fill(readTimes.begin(), readTimes.end(), ReadTimes());
+  otherReads.clear();
   std::fill(arrived.begin(), arrived.end(), Knowledge());
   std::fill(warpTimes.begin(), warpTimes.end(), 0);
 }
 
 unsigned Checker::agentOf(const WarpContext &warp) const {
-  return block.clusterRank() * unsigned(warpTimes.size()) + warp.warp;
+  return warp.block->groupPlace() * unsigned(warpTimes.size()) + warp.warp;
+}
+
+uint32_t Checker::otherWarpTime(const WarpContext &warp) const {
+  return warp.block->checker()->warpTimes[warp.warp];
 }
 
 //===----------------------------------------------------------------------===//
@@ -43,27 +48,44 @@ void Checker::leave(unsigned warp, unsigned barrier) {
   order.leave(agentOf(block.allWarps()[warp].context), arrived[barrier]);
 }
 
+void Checker::arriveAt(const WarpContext &warp, Knowledge &barrier) {
+  order.arrive(agentOf(warp), barrier);
+  synchronizeWarp(warp.warp);
+}
+
+void Checker::leaveFrom(const WarpContext &warp, const Knowledge &barrier) {
+  order.leave(agentOf(warp), barrier);
+}
+
 void Checker::resetBarrier(unsigned barrier) { arrived[barrier].clear(); }
 
 //===----------------------------------------------------------------------===//
 // Accesses
 //===----------------------------------------------------------------------===//
 
-std::string Checker::threadName(const WarpContext &warp, uint16_t thread) {
+std::string Checker::threadName(uint32_t thread) const {
+  uint32_t perBlock = uint32_t(warpTimes.size()) * warpSize;
+  unsigned place = thread / perBlock;
+  const WarpContext &warp = block.allWarps()[0].context;
   uint32_t x = warp.blockSize[0], y = warp.blockSize[1];
-  return "thread (" + std::to_string(thread % x) + "," +
-         std::to_string(thread / x % y) + "," + std::to_string(thread / x / y) +
-         ")";
+  thread %= perBlock;
+  std::string name = "thread (" + std::to_string(thread % x) + "," +
+                     std::to_string(thread / x % y) + "," +
+                     std::to_string(thread / x / y) + ")";
+  if (place != block.groupPlace())
+    name +=
+        " of the cluster's block " + std::to_string(place % warp.clusterBlocks);
+  return name;
 }
 
 void Checker::race(const WarpContext &warp, uint32_t site, unsigned lane,
-                   uint64_t offset, const char *what, uint16_t other,
+                   uint64_t offset, const char *what, uint32_t other,
                    uint32_t otherSite) {
   std::string message;
   {
     const Site &where = block.site(otherSite);
     message = "race at shared address " + std::to_string(offset) + ": " + what +
-              " " + threadName(warp, other) + " at PTX line " +
+              " " + threadName(other) + " at PTX line " +
               std::to_string(where.line) + " (" + where.spelling +
               ") with no barrier in between";
   }
@@ -78,12 +100,12 @@ void Checker::checkWriter(const WarpContext &warp, uint32_t site, unsigned lane,
   unsigned self = agentOf(warp);
   // Lanes of one store that meet: one of them wins.
   if (byte.writeAgent == self && byte.writeSite == site &&
-      byte.writeWarpTime == warpTimes[warp.warp] && kind == AccessKind::Write)
+      byte.writeWarpTime == warpTime(warp) && kind == AccessKind::Write)
     return;
   bool apart = byte.writeAgent != self
                    ? byte.writeTime > order.of(self).known[byte.writeAgent]
-                   : byte.writer != warp.warp * warpSize + lane &&
-                         byte.writeWarpTime == warpTimes[warp.warp];
+                   : byte.writer != threadOf(warp, lane) &&
+                         byte.writeWarpTime == warpTime(warp);
   if (apart)
     race(warp, site, lane, offset, "written by", byte.writer, byte.writeSite);
 }
@@ -93,27 +115,48 @@ void Checker::checkReaders(const WarpContext &warp, uint32_t site,
   const Byte &byte = bytes[offset];
   if (!byte.isRead)
     return;
-  checkReadersBut(warp.warp, order.of(agentOf(warp)).known, warp, site, lane,
-                  offset);
-  if (byte.reader / warpSize == warp.warp &&
-      byte.reader != warp.warp * warpSize + lane &&
-      byte.readWarpTime == warpTimes[warp.warp])
+  checkReadersBut(agentOf(warp), order.of(agentOf(warp)).known, warp, site,
+                  lane, offset);
+  if (byte.reader / warpSize == agentOf(warp) &&
+      byte.reader != threadOf(warp, lane) &&
+      byte.readWarpTime == warpTime(warp))
     race(warp, site, lane, offset, "read by", byte.reader, byte.readSite);
 }
 
-/// Faults if a warp other than `self` may still read a byte.
+/// Faults if an agent other than `self` may still read a byte.
 void Checker::checkReadersBut(unsigned self, const Clock &known,
                               const WarpContext &warp, uint32_t site,
                               unsigned lane, uint64_t offset) {
   const Byte &byte = bytes[offset];
-  unsigned first = agentOf(warp) - warp.warp;
-  for (unsigned other = 0; other < warpTimes.size(); ++other)
-    if (other != self && readTimes[offset][other] > known[first + other]) {
-      uint16_t thread = byte.reader / warpSize == other
-                            ? byte.reader
-                            : uint16_t(other * warpSize);
-      race(warp, site, lane, offset, "read by", thread, byte.readSite);
-    }
+  unsigned first = agentOf(block.allWarps()[0].context);
+  for (unsigned other = 0; other < warpTimes.size(); ++other) {
+    unsigned agent = first + other;
+    if (agent == self || readTimes[offset][other] <= known[agent])
+      continue;
+    uint32_t thread =
+        byte.reader / warpSize == agent ? byte.reader : agent * warpSize;
+    race(warp, site, lane, offset, "read by", thread, byte.readSite);
+  }
+  auto others = otherReads.find(offset);
+  if (others == otherReads.end())
+    return;
+  for (const OtherRead &read : others->second)
+    if (read.agent != self && read.time > known[read.agent])
+      race(warp, site, lane, offset, "read by", read.thread, read.site);
+}
+
+/// Notes that a warp reads a byte now.
+void Checker::noteRead(const WarpContext &warp, uint32_t site, unsigned lane,
+                       uint64_t offset) {
+  Byte &byte = bytes[offset];
+  byte.isRead = true;
+  byte.reader = threadOf(warp, lane);
+  byte.readSite = site;
+  byte.readWarpTime = warpTime(warp);
+  if (warp.block == &block)
+    readTimes[offset][warp.warp] = now(warp);
+  else
+    otherReads[offset].push_back({agentOf(warp), now(warp), byte.reader, site});
 }
 
 void Checker::faultPending(const WarpContext &warp, uint32_t site,
@@ -122,7 +165,7 @@ void Checker::faultPending(const WarpContext &warp, uint32_t site,
   std::string message =
       "shared address " + std::to_string(offset) + " is the destination of a " +
       (byte.isAsync ? "bulk copy" : "cp.async") +
-      " that was not waited for, of " + threadName(warp, byte.writer) +
+      " that was not waited for, of " + threadName(byte.writer) +
       " at PTX line " + std::to_string(block.site(byte.writeSite).line);
   block.fault(warp, site, lane, message);
 }
@@ -130,7 +173,6 @@ void Checker::faultPending(const WarpContext &warp, uint32_t site,
 void Checker::touch(const WarpContext &warp, uint32_t site, unsigned lane,
                     uint64_t offset, AccessKind kind) {
   Byte &byte = bytes[offset];
-  uint16_t thread = uint16_t(warp.warp * warpSize + lane);
   bool reads = kind == AccessKind::Read || kind == AccessKind::Atomic;
   unsigned self = agentOf(warp);
   if (byte.isPending ||
@@ -141,25 +183,25 @@ void Checker::touch(const WarpContext &warp, uint32_t site, unsigned lane,
                 "read of shared address " + std::to_string(offset) +
                     ", which nobody has written");
   checkWriter(warp, site, lane, offset, kind);
-  if (kind == AccessKind::Read) {
-    byte.isRead = true;
-    byte.reader = thread;
-    byte.readSite = site;
-    byte.readWarpTime = warpTimes[warp.warp];
-    readTimes[offset][warp.warp] = now(warp);
-    return;
-  }
+  if (kind == AccessKind::Read)
+    return noteRead(warp, site, lane, offset);
   checkReaders(warp, site, lane, offset);
   byte.isWritten = true;
   byte.isAtomic = kind == AccessKind::Atomic;
   byte.isPending = kind == AccessKind::AsyncCopy;
-  byte.writer = thread;
+  byte.writer = threadOf(warp, lane);
   byte.writeSite = site;
   byte.isAsync = false;
   byte.needsFence = kind != AccessKind::AsyncCopy;
   byte.writeAgent = self;
   byte.writeTime = now(warp);
-  byte.writeWarpTime = warpTimes[warp.warp];
+  byte.writeWarpTime = warpTime(warp);
+}
+
+void Checker::touchAll(const WarpContext &warp, uint32_t site, unsigned lane,
+                       uint64_t address, unsigned size, AccessKind kind) {
+  for (unsigned i = 0; i < size; ++i)
+    touch(warp, site, lane, address - sharedBase + i, kind);
 }
 
 void Checker::access(const WarpContext &warp, uint32_t site, uint32_t mask,
@@ -173,8 +215,15 @@ void Checker::access(const WarpContext &warp, uint32_t site, uint32_t mask,
     offsets[lane] = addresses[lane] - base;
     bool mayBeShared =
         space == ptx::Space::Shared || space == ptx::Space::Generic;
-    if (!mayBeShared || offsets[lane] >= sharedBytes)
+    if (!mayBeShared)
       continue;
+    if (offsets[lane] >= sharedBytes) {
+      // Of another block of the cluster?
+      if (BlockRunner *other = block.ofShared(addresses[lane]))
+        other->checker()->touchAll(warp, site, lane, addresses[lane], size,
+                                   kind);
+      continue;
+    }
     shared |= uint32_t(1) << lane;
     for (unsigned i = 0; i < size; ++i)
       touch(warp, site, lane, offsets[lane] + i, kind);

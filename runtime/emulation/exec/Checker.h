@@ -21,6 +21,7 @@
 #include "exec/WarpContext.h"
 
 #include <array>
+#include <unordered_map>
 #include <vector>
 
 namespace tsp::emulation {
@@ -56,6 +57,9 @@ public:
   void arrive(unsigned warp, unsigned barrier);
   void leave(unsigned warp, unsigned barrier);
   void resetBarrier(unsigned barrier);
+  /// The same for the barrier of a cluster.
+  void arriveAt(const WarpContext &warp, Knowledge &barrier);
+  void leaveFrom(const WarpContext &warp, const Knowledge &barrier);
   /// The lanes of a warp wait for each other.
   void synchronizeWarp(unsigned warp) { ++warpTimes[warp]; }
 
@@ -93,8 +97,8 @@ private:
     uint32_t writeWarpTime = 0;
     uint32_t readSite = 0;
     uint32_t readWarpTime = 0;
-    uint16_t writer = 0; ///< thread of the block
-    uint16_t reader = 0;
+    uint32_t writer = 0; ///< see threadOf
+    uint32_t reader = 0;
     bool isWritten = false;
     bool isRead = false;
     bool isAtomic = false;
@@ -105,9 +109,16 @@ private:
     /// An ordinary store, which the async proxy sees after a fence only.
     bool needsFence = false;
   };
+  /// A read by a warp of another block, or by a copy.
+  struct OtherRead {
+    uint32_t agent, time, thread, site;
+  };
 
   void touch(const WarpContext &warp, uint32_t site, unsigned lane,
              uint64_t offset, AccessKind kind);
+  /// The bytes from an address of the host on.
+  void touchAll(const WarpContext &warp, uint32_t site, unsigned lane,
+                uint64_t address, unsigned size, AccessKind kind);
   void checkWriter(const WarpContext &warp, uint32_t site, unsigned lane,
                    uint64_t offset, AccessKind kind);
   void checkReaders(const WarpContext &warp, uint32_t site, unsigned lane,
@@ -118,13 +129,23 @@ private:
                        uint64_t offset);
   [[noreturn]] void faultPending(const WarpContext &warp, uint32_t site,
                                  unsigned lane, uint64_t offset);
-  static std::string threadName(const WarpContext &warp, uint16_t thread);
   unsigned agentOf(const WarpContext &warp) const;
+  /// The number of a thread among those of the blocks that run together.
+  uint32_t threadOf(const WarpContext &warp, unsigned lane) const {
+    return agentOf(warp) * warpSize + lane;
+  }
+  std::string threadName(uint32_t thread) const;
+  uint32_t warpTime(const WarpContext &warp) const {
+    return warp.block == &block ? warpTimes[warp.warp] : otherWarpTime(warp);
+  }
+  uint32_t otherWarpTime(const WarpContext &warp) const;
+  void noteRead(const WarpContext &warp, uint32_t site, unsigned lane,
+                uint64_t offset);
   uint32_t now(const WarpContext &warp) const {
     return order.now(agentOf(warp));
   }
   [[noreturn]] void race(const WarpContext &warp, uint32_t site, unsigned lane,
-                         uint64_t offset, const char *what, uint16_t other,
+                         uint64_t offset, const char *what, uint32_t other,
                          uint32_t otherSite);
   void countShared(const uint64_t *offsets, uint32_t lanes, unsigned bytes);
   void countGlobal(const uint64_t *addresses, uint32_t mask, unsigned bytes);
@@ -137,6 +158,8 @@ private:
   std::vector<Knowledge> arrived;
   std::vector<Byte> bytes;
   std::vector<ReadTimes> readTimes;
+  /// By offset.
+  std::unordered_map<uint64_t, std::vector<OtherRead>> otherReads;
 };
 
 } // namespace tsp::emulation

@@ -74,14 +74,16 @@ void mbarrierComplete(Context, uint32_t site, uint32_t mask, Lanes64 addresses,
 uint32_t mbarrierWait(Context, uint32_t site, uint32_t mask, Lanes64 addresses,
                       Lanes64 phases);
 
-/// fence.proxy.async and fence.mbarrier_init, for the checker.
+/// fence.proxy.async, for the checker.
 void asyncFence(Context, uint32_t site, uint32_t mask);
 
-// BulkHelpers.cpp: a copy a lane. Coordinates of a dimension are 32 lanes.
+// BulkHelpers.cpp: a copy a lane. Coordinates of a dimension are 32 lanes;
+// `ranks` are a set of blocks for multicast, or empty.
 void bulkTensorLoad(Context, uint32_t site, uint32_t mask, Lanes64 shared,
-                    Lanes64 maps, Lanes32 coordinates, Lanes64 barriers);
+                    Lanes64 maps, Lanes32 coordinates, Lanes64 barriers,
+                    Lanes32 ranks);
 void bulkLoad(Context, uint32_t site, uint32_t mask, Lanes64 shared,
-              Lanes64 global, Lanes32 bytes, Lanes64 barriers);
+              Lanes64 global, Lanes32 bytes, Lanes64 barriers, Lanes32 ranks);
 void bulkTensorStore(Context, uint32_t site, uint32_t mask, Lanes64 shared,
                      Lanes64 maps, Lanes32 coordinates);
 void bulkStore(Context, uint32_t site, uint32_t mask, Lanes64 shared,
@@ -89,6 +91,18 @@ void bulkStore(Context, uint32_t site, uint32_t mask, Lanes64 shared,
 void bulkCommit(Context, uint32_t site, uint32_t mask);
 /// Ends all but the last `pending` groups of each lane.
 void bulkWait(Context, uint32_t site, uint32_t mask, uint32_t pending);
+
+// Cluster.cpp
+void clusterArrive(Context, uint32_t site, uint32_t mask);
+void clusterWait(Context, uint32_t site, uint32_t mask);
+/// The same places in the blocks of these ranks, in the addresses' space.
+void mapShared(Context, uint32_t site, uint32_t mask, Lanes64 addresses,
+               Lanes32 ranks, uint64_t *results);
+void rankOfShared(Context, uint32_t site, uint32_t mask, Lanes64 addresses,
+                  uint32_t *results);
+/// Addresses of the host for addresses of shared::cluster.
+void clusterAddresses(Context, uint32_t site, uint32_t mask, Lanes64 addresses,
+                      uint64_t *results);
 
 // Warp.cpp
 /// Faults unless all living lanes of `members` are in `mask`.

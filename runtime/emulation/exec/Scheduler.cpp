@@ -28,44 +28,57 @@ static std::vector<std::unique_ptr<Fiber>> &fibersOfThread() {
 Scheduler::Scheduler(LaunchState &state)
     : state(state), fibers(fibersOfThread()), bulkCopies(*this),
       seeded(state.launch.seed != 0) {
-  const auto &cluster = state.launch.cluster;
-  unsigned count = cluster[0] * cluster[1] * cluster[2];
-  while (fibers.size() < size_t(count) * state.warpsPerBlock())
+  size_t clusters = size_t(state.clustersTogether());
+  size_t count = clusters * state.blocksPerCluster();
+  while (fibers.size() < count * state.warpsPerBlock())
     fibers.push_back(std::make_unique<Fiber>());
-  for (unsigned rank = 0; rank < count; ++rank)
-    blocks.push_back(std::make_unique<BlockRunner>(state, *this, rank));
+  // Hardware aligns shared memory at least so far.
+  constexpr size_t alignment = 1024;
+  auto aligned = [](size_t value) {
+    return (value + alignment - 1) / alignment * alignment;
+  };
+  size_t stride = aligned(BlockRunner::sharedBytes(state));
+  sharedMemory.resize(count * stride + alignment);
+  auto base = aligned(reinterpret_cast<size_t>(sharedMemory.data()));
+  for (unsigned place = 0; place < count; ++place)
+    blocks.push_back(std::make_unique<BlockRunner>(
+        state, *this, place,
+        reinterpret_cast<uint8_t *>(base + place * stride)));
+  clusterBarriers.resize(clusters);
 }
 
 Scheduler::~Scheduler() = default;
 
 Fiber &Scheduler::fiberOf(const WarpContext &context) const {
-  return *fibers[context.block->clusterRank() * state.warpsPerBlock() +
+  return *fibers[context.block->groupPlace() * state.warpsPerBlock() +
                  context.warp];
 }
 
 void Scheduler::runAll() {
-  uint64_t clusters = state.clusters();
+  uint64_t clusters = state.clusters(), together = state.clustersTogether();
   while (!state.failed) {
-    uint64_t number = state.nextCluster++;
+    uint64_t number = state.nextCluster.fetch_add(together);
     if (number >= clusters)
       return;
-    runCluster(number);
+    runTogether(number);
   }
 }
 
-void Scheduler::runCluster(uint64_t number) {
+/// Runs the clusters from `number` on that run together.
+void Scheduler::runTogether(uint64_t number) {
   const Launch &launch = state.launch;
   if (seeded)
     random.seed(launch.seed * 0x9e3779b97f4a7c15u + number);
   ready.clear();
   polling.clear();
   bulkCopies.reset();
+  std::fill(clusterBarriers.begin(), clusterBarriers.end(), ClusterBarrier());
   futileRounds = 0;
   if (state.checker)
     happened.start(numBlocks() * state.warpsPerBlock());
   for (const std::unique_ptr<BlockRunner> &block : blocks) {
     std::array<uint32_t, 3> index;
-    uint64_t cluster = number;
+    uint64_t cluster = number + block->groupPlace() / state.blocksPerCluster();
     uint32_t rank = block->clusterRank();
     for (unsigned axis = 0; axis < 3; ++axis) {
       uint32_t size = launch.cluster[axis], count = launch.grid[axis] / size;
@@ -154,6 +167,7 @@ bool Scheduler::runReady() {
     resume(*warp);
   for (const std::unique_ptr<BlockRunner> &block : blocks)
     block->releaseComplete();
+  releaseClusters();
   return true;
 }
 
@@ -191,9 +205,10 @@ void Scheduler::reportDeadlock() {
   for (const std::unique_ptr<BlockRunner> &block : blocks)
     for (const Warp &warp : block->allWarps()) {
       bool isPhase = warp.state == Warp::State::AtPhase;
-      if (isPhase || (warp.state == Warp::State::AtBarrier && !found))
-        if (!found || found->state != Warp::State::AtPhase)
-          found = &warp;
+      bool isFirstPhase =
+          isPhase && (!found || found->state != Warp::State::AtPhase);
+      if (isFirstPhase || (!found && warp.state != Warp::State::Done))
+        found = &warp;
     }
   found->context.block->recordEndless(*found);
 }

@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // One thread runs the blocks of a cluster together (a launch without clusters
-// has clusters of one block), each warp on a stack of its own. A warp runs
+// has clusters of one block), or, of a cooperative launch, those of the grid,
+// each warp on a stack of its own. A warp runs
 // until it waits. Copies of the async proxy happen as late as they may: when no
 // warp can go on, one of them is done.
 //
@@ -37,6 +38,10 @@ public:
   /// Takes clusters until none is left or one has faulted.
   void runAll();
 
+  /// A warp has come to the barrier of its cluster.
+  void arriveAtCluster(Warp &warp);
+  /// It leaves the barrier, to which all have come.
+  void leaveCluster(Warp &warp);
   /// Prepares a warp's run of the kernel.
   void start(Warp &warp);
 
@@ -67,7 +72,16 @@ public:
 private:
   struct Abandoned {};
 
-  void runCluster(uint64_t number);
+  /// The barrier of a cluster.
+  struct ClusterBarrier {
+    bool isPending = false;
+    // Of the checker: what those know who have come.
+    Knowledge arrived, completed;
+  };
+
+  ClusterBarrier &clusterBarrierOf(const Warp &warp);
+  void releaseClusters();
+  void runTogether(uint64_t number);
   void runToEnd();
   bool runReady();
   void resume(Warp &warp);
@@ -79,7 +93,9 @@ private:
   std::vector<std::unique_ptr<Fiber>> &fibers;
   /// Of the checker.
   Order happened;
+  std::vector<uint8_t> sharedMemory;
   std::vector<std::unique_ptr<BlockRunner>> blocks;
+  std::vector<ClusterBarrier> clusterBarriers;
   BulkCopies bulkCopies;
   std::vector<Warp *> ready, round, polling;
   Warp *current = nullptr;

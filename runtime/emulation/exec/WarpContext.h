@@ -22,6 +22,9 @@ constexpr unsigned warpSize = 32;
 /// Barriers of a block.
 constexpr unsigned numBarriers = 16;
 
+/// Where an address of shared::cluster has the block's rank, plus one.
+constexpr unsigned clusterRankShift = 24;
+
 class BlockRunner;
 
 /// The state of one warp. Compiled code reads the first fields by their
@@ -45,6 +48,18 @@ struct WarpContext {
   uint32_t dispatches = 0;
   /// 1: lanes that have parted and wait in vain let the highest block run.
   uint32_t starved = 0;
+  /// Blocks of a cluster, the block's place in it, the cluster's in the grid,
+  /// and how many clusters that has.
+  uint32_t clusterSize[3] = {1, 1, 1};
+  uint32_t clusterBlock[3] = {};
+  uint32_t clusterIndex[3] = {};
+  uint32_t clusterGrid[3] = {};
+  uint32_t clusterRank = 0;
+  uint32_t clusterBlocks = 1;
+  /// 1: the launch has clusters.
+  uint32_t isCluster = 0;
+  /// What the threads of a cooperative launch synchronize with; else 0.
+  uint64_t gridWorkspace = 0;
 
   // Not read by compiled code.
   BlockRunner *block = nullptr;
@@ -77,7 +92,7 @@ struct Site {
   uint8_t count = 1;
   /// An AtomicOp, ShuffleMode or BarrierKind.
   uint8_t operation = 0;
-  /// ArriveFlags, WaitFlags, FenceFlags or BulkFlags.
+  /// ArriveFlags, WaitFlags or BulkFlags.
   uint8_t flags = 0;
   /// Reads what others may write, perhaps again and again.
   bool polls = false;

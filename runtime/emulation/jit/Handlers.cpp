@@ -75,6 +75,8 @@ const std::unordered_map<std::string, Lowering::Handler> &Lowering::handlers() {
       {"red", &Lowering::atomic},
       {"cp", &Lowering::asyncCopy},
       {"mbarrier", &Lowering::mbarrier},
+      {"mapa", &Lowering::mapShared},
+      {"getctarank", &Lowering::rankOfShared},
       {"fence", &Lowering::fence},
       // Lanes keep their memory operations in order: nothing to wait for.
       {"membar", &Lowering::nothing},

@@ -21,7 +21,9 @@ static bool isKnownModifier(StringRef modifier) {
              true)
       .Cases({"global", "shared::cta", "shared::cluster", "L2::cache_hint"},
              true)
-      .Cases({"mbarrier::complete_tx::bytes", "bulk_group"}, true)
+      .Cases(
+          {"mbarrier::complete_tx::bytes", "bulk_group", "multicast::cluster"},
+          true)
       .Default(false);
 }
 
@@ -101,6 +103,16 @@ Lowering::tensorOperand(unsigned index, unsigned rank) {
   return {address(map, ptx::Space::Generic), coordinates};
 }
 
+/// The mbarrier, and behind it the set of blocks of a multicast.
+void Lowering::addBarrier(unsigned index, SmallVector<Value *> &arguments) {
+  arguments.push_back(spill(3, {address(operand(index), ptx::Space::Shared)}));
+  Value *ranks = constant(0, 32);
+  if (current->has("multicast::cluster"))
+    ranks = builder.CreateZExt(read(index + 1, ptx::parseType("u16")),
+                               shaped(builder.getInt32Ty()));
+  arguments.push_back(spill(4, {ranks}));
+}
+
 void Lowering::copyTensor(Site where, bool isStore) {
   // ...shared::cluster.global... [to], [map, {x, y}], [mbarrier]
   // ...global.shared::cta... [map, {x, y}], [from]
@@ -110,7 +122,7 @@ void Lowering::copyTensor(Site where, bool isStore) {
   SmallVector<Value *> arguments = {spill(0, {shared}), spill(1, {map}),
                                     spill(2, coordinates)};
   if (!isStore)
-    arguments.push_back(spill(3, {address(operand(2), ptx::Space::Shared)}));
+    addBarrier(2, arguments);
   callAt(isStore ? "bulkTensorStore" : "bulkTensorLoad", where,
          builder.getVoidTy(), arguments);
 }
@@ -123,7 +135,7 @@ void Lowering::copyBulk(Site where, bool isStore) {
   SmallVector<Value *> arguments = {spill(0, {shared}), spill(1, {global}),
                                     spill(2, {read(2, ptx::parseType("u32"))})};
   if (!isStore)
-    arguments.push_back(spill(3, {address(operand(3), ptx::Space::Shared)}));
+    addBarrier(3, arguments);
   callAt(isStore ? "bulkStore" : "bulkLoad", where, builder.getVoidTy(),
          arguments);
 }

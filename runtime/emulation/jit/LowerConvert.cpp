@@ -46,6 +46,8 @@ void Lowering::move(const Instruction &instruction) {
 
 void Lowering::convertAddress(const Instruction &instruction) {
   Type type = instruction.type();
+  if (instruction.has("shared::cluster"))
+    return write(clusterToGeneric(read(1, ptx::parseType("u64"))));
   Value *address = read(1, type);
   if (instruction.space() == ptx::Space::Shared) {
     Value *base = sharedBase();
@@ -65,6 +67,8 @@ void Lowering::convertAddress(const Instruction &instruction) {
 }
 
 void Lowering::isSpace(const Instruction &instruction) {
+  if (instruction.has("shared::cluster"))
+    unsupported();
   Value *offset =
       builder.CreateSub(read(1, ptx::parseType("u64")), widen(sharedBase()));
   Value *size =

@@ -97,7 +97,7 @@ void Lowering::load(const Instruction &instruction) {
   where.size = uint8_t(bytes);
   where.count = uint8_t(count);
   where.polls = ptx::Control::readsFromOthers(instruction);
-  Value *from = address(operand(1), where.space);
+  Value *from = clusterAddress(operand(1), where);
   AllocaInst *result = scratch(1, uint64_t(bytes) * count * warpSize);
   bool isVector = from->getType()->isVectorTy();
   if (isVector) {
@@ -146,7 +146,7 @@ void Lowering::store(const Instruction &instruction) {
     values.push_back(
         read(from.form == Operand::Form::List ? from.elements[i] : from, type));
   static const char *const names[4] = {"store1", "store2", "store4", "store8"};
-  Value *to = address(operand(0), where.space);
+  Value *to = clusterAddress(operand(0), where);
   callAt(sized(names, bytes), where, builder.getVoidTy(),
          {spill(0, {to}), spill(1, values)});
 }
@@ -180,7 +180,7 @@ void Lowering::atomic(const Instruction &instruction) {
   };
   Value *second = value(first + 1);
   Value *third = isSwap ? value(first + 2) : second;
-  Value *to = address(operand(first), where.space);
+  Value *to = clusterAddress(operand(first), where);
   AllocaInst *result = scratch(3, 8 * warpSize);
   callAt("atomic", where, builder.getVoidTy(),
          {spill(0, {to}), spill(1, {second}), spill(2, {third}), result});

@@ -33,9 +33,7 @@ void Lowering::shuffle(const Instruction &instruction) {
   wide = wasWide;
   if (!wide) {
     // All lanes read the same one.
-    Value *lane = builder.CreateBinaryIntrinsic(Intrinsic::cttz, mask(),
-                                                builder.getFalse());
-    value = builder.CreateExtractElement(value, lane);
+    value = ofFirstLane(value);
     isInRange = builder.CreateIsNotNull(inRange);
   }
   if (operand(0).form != Operand::Form::List)
@@ -144,7 +142,7 @@ void Lowering::barrier(const Instruction &instruction) {
     return;
   }
   if (instruction.has("cluster"))
-    unsupported();
+    return clusterBarrier(instruction);
   // bar{.cta}.sync a{, b}; .arrive a, b; .red.op d, a{, b}, {!}p
   Site where = site();
   bool isReduction = instruction.has("red");

@@ -208,9 +208,19 @@ private:
   void readReduction(const Instruction &, Site &where);
   void copyTensor(Site where, bool isStore);
   void copyBulk(Site where, bool isStore);
+  void addBarrier(unsigned index, llvm::SmallVector<Value *> &arguments);
   unsigned tensorRank() const;
   std::pair<Value *, llvm::SmallVector<Value *>> tensorOperand(unsigned index,
                                                                unsigned rank);
+
+  // LowerCluster.cpp
+  void clusterBarrier(const Instruction &);
+  void mapShared(const Instruction &);
+  void rankOfShared(const Instruction &);
+  Value *sharedOperand(unsigned index);
+  Value *ofFirstLane(Value *value);
+  Value *clusterToGeneric(Value *from);
+  Value *clusterAddress(const Operand &operand, Site &where);
 
   // LowerWarp.cpp
   void shuffle(const Instruction &);

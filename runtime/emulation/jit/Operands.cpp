@@ -150,6 +150,26 @@ Value *Lowering::special(const std::string &name) {
     return field(offsetof(WarpContext, blockIndex) + 4 * axis());
   if (starts("%nctaid."))
     return field(offsetof(WarpContext, gridSize) + 4 * axis());
+  if (starts("%cluster_ctaid."))
+    return field(offsetof(WarpContext, clusterBlock) + 4 * axis());
+  if (starts("%cluster_nctaid."))
+    return field(offsetof(WarpContext, clusterSize) + 4 * axis());
+  if (starts("%clusterid."))
+    return field(offsetof(WarpContext, clusterIndex) + 4 * axis());
+  if (starts("%nclusterid."))
+    return field(offsetof(WarpContext, clusterGrid) + 4 * axis());
+  if (name == "%cluster_ctarank")
+    return field(offsetof(WarpContext, clusterRank));
+  if (name == "%cluster_nctarank")
+    return field(offsetof(WarpContext, clusterBlocks));
+  if (name == "%is_explicit_cluster")
+    return builder.CreateIsNotNull(field(offsetof(WarpContext, isCluster)));
+  // Where cooperative groups find the state of their grid: the address's upper
+  // and lower half.
+  if (name == "%envreg1")
+    return field(offsetof(WarpContext, gridWorkspace) + 4);
+  if (name == "%envreg2")
+    return field(offsetof(WarpContext, gridWorkspace));
   if (name == "%laneid")
     return laneNumbers(32);
   if (name == "%warpid")

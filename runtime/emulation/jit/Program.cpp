@@ -159,6 +159,7 @@ static Kernel describe(const ptx::Function &kernel) {
   description.name = kernel.name;
   description.maxThreads = kernel.maxThreads;
   description.exactThreads = kernel.exactThreads;
+  description.clusterSize = kernel.clusterSize;
   description.localBytes = kernel.localBytes;
   for (const auto &parameter : kernel.parameters) {
     description.parameters.push_back({uint32_t(parameter->offset),

@@ -258,25 +258,32 @@ private:
     }
   }
 
+  std::array<uint32_t, 3> parseExtents() {
+    std::array<uint32_t, 3> extents = {1, 1, 1};
+    for (uint32_t &extent : extents) {
+      extent = uint32_t(lexer.next().bits);
+      if (!lexer.accept(","))
+        break;
+    }
+    return extents;
+  }
+
   void parseDirectives(Function &function) {
     while (!lexer.at("{") && !lexer.at(";")) {
       Token directive = lexer.next();
       const std::string &word = directive.text;
       if (word == ".maxntid" || word == ".reqntid") {
-        function.maxThreads = {1, 1, 1};
+        function.maxThreads = parseExtents();
         function.exactThreads |= word == ".reqntid";
-        for (uint32_t &extent : function.maxThreads) {
-          extent = uint32_t(lexer.next().bits);
-          if (!lexer.accept(","))
-            break;
-        }
+      } else if (word == ".reqnctapercluster") {
+        function.clusterSize = parseExtents();
       } else if (word == ".minnctapersm" || word == ".maxnreg" ||
                  word == ".maxclusterrank") {
         lexer.next();
       } else if (word == ".pragma") {
         lexer.next();
         lexer.expect(";");
-      } else if (word != ".noreturn") {
+      } else if (word != ".noreturn" && word != ".explicitcluster") {
         throw Error(directive.line, "unsupported directive '" + word +
                                         "' of function '" + function.name +
                                         "'");

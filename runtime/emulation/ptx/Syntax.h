@@ -149,6 +149,7 @@ struct Function {
   std::map<std::string, std::vector<std::string>> branchTargets;
   std::array<uint32_t, 3> maxThreads = {0, 0, 0};
   bool exactThreads = false;
+  std::array<uint32_t, 3> clusterSize = {0, 0, 0};
   uint32_t localBytes = 0;
 };
 

@@ -1,0 +1,126 @@
+// Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Kernels with clusters and cooperative launches that a test of the emulation
+// compiles with nvcc.
+
+#include <cooperative_groups.h>
+#include <cuda.h>
+
+#include <cstdint>
+
+namespace cg = cooperative_groups;
+
+static __device__ uint32_t sharedAddress(const void *pointer) {
+  return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
+}
+
+static __device__ void wait(uint64_t *barrier, uint32_t parity) {
+  asm volatile("{\n"
+               ".reg .pred done;\n"
+               "again:\n"
+               "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+               "@!done bra again;\n"
+               "}" ::"r"(sharedAddress(barrier)),
+               "r"(parity)
+               : "memory");
+}
+
+// Every block adds what the others have, by loads and atomics that reach into
+// their shared memory. `fault`: 1: no barrier before it; 2: none after it.
+extern "C" __global__ void all_to_all(const int *x, int *sums, int fault) {
+  cg::cluster_group cluster = cg::this_cluster();
+  __shared__ int mine[64];
+  __shared__ int touched;
+  int i = blockIdx.x * 64 + threadIdx.x;
+  mine[threadIdx.x] = x[i];
+  if (threadIdx.x == 0)
+    touched = 0;
+  if (fault != 1)
+    cluster.sync();
+  int sum = 0;
+  for (int rank = 0; rank < int(cluster.num_blocks()); ++rank)
+    sum += cluster.map_shared_rank(mine, rank)[63 - threadIdx.x];
+  if (threadIdx.x == 0)
+    atomicAdd(cluster.map_shared_rank(
+                  &touched, (cluster.block_rank() + 1) % cluster.num_blocks()),
+              int(cluster.block_rank()) + 1);
+  if (fault != 2)
+    cluster.sync();
+  mine[threadIdx.x] = sum;
+  __syncthreads();
+  sums[i] = mine[threadIdx.x] + 1000 * touched;
+}
+
+// The first block fetches a tile for all blocks of its cluster; each waits for
+// it, and tells the first by a remote arrival when it has read it.
+extern "C" __global__ void multicast(const __grid_constant__ CUtensorMap map,
+                                     float *results, int tiles) {
+  constexpr int rows = 4, columns = 32;
+  __shared__ __align__(128) float tile[rows][columns];
+  __shared__ uint64_t full, empty;
+  cg::cluster_group cluster = cg::this_cluster();
+  uint32_t rank = cluster.block_rank(), blocks = cluster.num_blocks();
+  if (threadIdx.x == 0) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(
+        sharedAddress(&full)));
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(
+                     sharedAddress(&empty)),
+                 "r"(blocks));
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  }
+  cluster.sync();
+  for (int step = 0; step < tiles; ++step) {
+    if (threadIdx.x == 0) {
+      asm volatile(
+          "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
+              sharedAddress(&full)),
+          "r"(int(sizeof(tile)))
+          : "memory");
+      if (rank == 0) {
+        wait(&empty, (step + 1) % 2);
+        asm volatile(
+            "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_"
+            "tx::bytes.multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;" ::
+                "r"(sharedAddress(tile)),
+            "l"(&map), "r"(0), "r"(step * rows), "r"(sharedAddress(&full)),
+            "h"(uint16_t((1 << blocks) - 1))
+            : "memory");
+      }
+    }
+    __syncthreads();
+    wait(&full, step % 2);
+    for (int row = 0; row < rows; ++row)
+      results[((step * rows + row) * gridDim.x + blockIdx.x) * columns +
+              threadIdx.x] = tile[row][threadIdx.x] * (rank + 1);
+    __syncthreads();
+    if (threadIdx.x == 0)
+      asm volatile("{\n"
+                   ".reg .b32 remote;\n"
+                   "mapa.shared::cluster.u32 remote, %0, 0;\n"
+                   "mbarrier.arrive.release.cluster.shared::cluster.b64 _, "
+                   "[remote];\n"
+                   "}" ::"r"(sharedAddress(&empty))
+                   : "memory");
+  }
+  cluster.sync();
+}
+
+// Blocks of the whole grid wait for each other.
+extern "C" __global__ void grid_sum(const int *x, int *partial, int *sum,
+                                    int n) {
+  cg::grid_group grid = cg::this_grid();
+  int own = 0;
+  for (int i = grid.thread_rank(); i < n; i += grid.num_threads())
+    own += x[i];
+  partial[grid.thread_rank()] = own;
+  grid.sync();
+  if (grid.thread_rank() == 0) {
+    int total = 0;
+    for (int i = 0; i < int(grid.num_threads()); ++i)
+      total += partial[i];
+    *sum = total;
+  }
+  grid.sync();
+  partial[grid.thread_rank()] = *sum;
+}
