@@ -111,6 +111,18 @@ static void readResources(StringRef log, const TargetDescription &target,
   }
 }
 
+/// Products of warpgroups run beside other code as long as ptxas can prove that
+/// it leaves their registers alone; where it cannot, it waits for each of them,
+/// and only remarks on that.
+static void reportWaits(Location loc, StringRef log) {
+  static const llvm::Regex remark("\\(C[0-9]+\\) (.*(wgmma|warpgroup).*)");
+  SmallVector<StringRef> lines, match;
+  log.split(lines, '\n');
+  for (StringRef line : lines)
+    if (remark.match(line, &match))
+      emitWarning(loc) << "ptxas: " << match[1];
+}
+
 int64_t tsp::getBlocksPerProcessor(const KernelResources &kernel,
                                    int64_t threads, int64_t dynamicShared) {
   const TargetDescription &target = *kernel.target;
@@ -138,6 +150,7 @@ tsp::assemblePtx(Location loc, StringRef ptx, const TargetDescription &target,
                         files.getPath("kernels.cubin")},
                        log)))
     return failure();
+  reportWaits(loc, log);
   if (resources)
     readResources(log, target, *resources);
   return files.read("kernels.cubin");

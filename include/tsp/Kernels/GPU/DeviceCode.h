@@ -40,7 +40,8 @@ struct DeviceCode {
 mlir::FailureOr<std::string> compileToPtx(mlir::gpu::GPUModuleOp module,
                                           const TargetDescription &target);
 
-/// The machine code of `ptx`. `resources` gets what ptxas says, if not null.
+/// The machine code of `ptx`. `resources` gets what ptxas says, if not null;
+/// that it makes products of warpgroups wait for each other is a warning.
 mlir::FailureOr<std::string>
 assemblePtx(mlir::Location loc, llvm::StringRef ptx,
             const TargetDescription &target,
