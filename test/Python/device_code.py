@@ -16,8 +16,8 @@ import tempfile
 
 from kernel_runner import ROOT
 
-INTEGER = {"IADD3", "IMAD", "LOP3", "SHF", "LEA", "ISETP", "SEL", "PRMT", "MOV", "IMNMX", "PLOP3", "IABS", "P2R", "R2P", "CS2R", "S2R", "R2UR",
-           "UIADD3", "ULOP3", "UISETP", "USEL", "UMOV", "ULEA", "UIMAD", "USHF", "UPLOP3", "S2UR", "VOTEU", "UPRMT"}
+INTEGER = {"IADD3", "IMAD", "LOP3", "SHF", "LEA", "ISETP", "SEL", "PRMT", "MOV", "IMNMX", "PLOP3", "IABS", "P2R", "R2P", "CS2R", "S2R", "NOP",
+           "VIADD", "UIADD3", "ULOP3", "UISETP", "USEL", "UMOV", "ULEA", "UIMAD", "USHF", "UPLOP3", "S2UR", "VOTEU", "UPRMT"}
 
 
 def find_tool(name):
@@ -50,6 +50,8 @@ def resources(ptx, architecture):
             file.write(ptx)
         said = subprocess.run([find_tool("ptxas"), "-v", f"-arch={architecture}", path, "-o", path + ".cubin"], check=True,
                               capture_output=True, text=True).stderr
+    if wait := re.search(r"\(C\d+\) .*(wgmma|warpgroup).*", said):
+        raise AssertionError(f"ptxas makes products wait: {wait[0]}")
     found = {}
     for part in re.split(r"Compiling entry function '", said)[1:]:
         stack, stores, loads = map(int, re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", part).groups())
@@ -62,8 +64,8 @@ def kind(opcode):
     return "integer" if base in INTEGER else base
 
 
-def product_loops(sass):
-    """The innermost loops that hold tensor-core products, by kernel: Counters of kinds of instructions."""
+def product_loops(sass, product="HMMA"):
+    """The loops that hold tensor-core products, or what `product` names, by kernel: Counters of kinds of instructions, inner loops first."""
     found = {}
     for section in re.split(r"\n\.text\.", sass)[1:]:
         name = section.split(":")[0]
@@ -76,7 +78,7 @@ def product_loops(sass):
                 target = re.search(r"\((\.L_x_\d+)\)", found_op[2])
                 if found_op[1].startswith("BRA") and target and target[1] in starts:
                     body = collections.Counter(counts[starts[target[1]]:])
-                    if body["HMMA"]:
+                    if body[product]:
                         loops.append(body)
         found[name] = loops
     return found
