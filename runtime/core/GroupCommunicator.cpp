@@ -136,7 +136,7 @@ void GroupCommunicator::waitForExplanation() {
   if (!session.processes)
     return;
   session.processes->report();
-  const int64_t patience = 600000000;
+  const int64_t patience = 1500000000;
   for (int64_t end = nowNs() + patience; nowNs() < end && !session.failed();) {
     timespec pause{0, 5000000};
     nanosleep(&pause, nullptr);

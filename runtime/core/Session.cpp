@@ -192,9 +192,10 @@ std::string Session::lostText(int64_t process) const {
                                : format("ranks %lld to %lld", (long long)first,
                                         (long long)(first + count - 1));
   out += " ended without a word (killed?); " + roster->lastOf(first);
-  // The ranks here may be about to find out that they need it.
+  // The ranks here may be about to find out that they need it; who finds an error
+  // of the transport meanwhile waits for this (waitForExplanation).
   std::string waiting;
-  for (int tries = 0; tries < 100 && waiting.empty(); ++tries) {
+  for (int tries = 0; tries < 240 && waiting.empty(); ++tries) {
     timespec pause{0, 5000000};
     if (tries > 0)
       nanosleep(&pause, nullptr);

@@ -1,6 +1,6 @@
 # Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs on two machines (network namespaces), two ranks on each, as torchrun and srun start them."""
+"""Runs on two machines (hosts.py), two ranks on each, as torchrun and srun start them."""
 import os
 import pathlib
 import signal
@@ -21,10 +21,7 @@ MODELS = {"host": [MODEL, "--threads=1"], "cuda": [CUDA_MODEL, "--emulate"]}
 @pytest.fixture(scope="module")
 def hosts(tmp_path_factory):
     made = Hosts(tmp_path_factory.mktemp("hosts"))
-    reason = made.open()
-    if reason:
-        made.close()
-        pytest.skip(f"no network namespaces here: {reason}")
+    print(f"the machines share a network: {made.reason}" if made.reason else "two network namespaces")
     yield made
     made.close()
 
@@ -39,12 +36,12 @@ def x_file(tmp_path):
 def torchrun_variables(hosts, rank, host, local):
     """With the agent's own store on MASTER_PORT."""
     return {"RANK": rank, "WORLD_SIZE": 4, "LOCAL_RANK": local, "LOCAL_WORLD_SIZE": 2, "NODE_RANK": "ab".index(host),
-            "GROUP_RANK": "ab".index(host), "MASTER_ADDR": hosts.ADDRESS["a"], "MASTER_PORT": 29511, "TORCHELASTIC_USE_AGENT_STORE": "True"}
+            "GROUP_RANK": "ab".index(host), "MASTER_ADDR": hosts.address, "MASTER_PORT": 20000 + os.getpid() % 10000, "TORCHELASTIC_USE_AGENT_STORE": "True"}
 
 
 def srun_variables(hosts, rank, host, local):
     return {"SLURM_PROCID": rank, "SLURM_NTASKS": 4, "SLURM_LOCALID": local, "SLURM_NODEID": "ab".index(host), "SLURM_JOB_ID": os.getpid(),
-            "SLURM_STEP_ID": 0, "SLURM_STEP_NODELIST": "tspnode[1-2]", "SLURM_NTASKS_PER_NODE": 2}
+            "SLURM_STEP_ID": 0, "SLURM_STEP_NODELIST": hosts.nodes, "SLURM_NTASKS_PER_NODE": 2}
 
 
 LAUNCHERS = {"torchrun": torchrun_variables, "srun": srun_variables}

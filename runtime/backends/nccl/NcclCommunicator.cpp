@@ -193,7 +193,17 @@ bool NcclCommunicator::posted(tsp_rank &rank, const Flight &flight, tsp_event) {
         post(group, peer, flight.number).number.load() == flight.number + 1 &&
         !checkPeer(rank, flight, peer))
       return false;
-  return guarded(rank, flight, [&] { enqueue(rank, flight); });
+  return guarded(rank, flight, [&] {
+    try {
+      enqueue(rank, flight);
+    } catch (const Error &) {
+      // Often because a peer is gone, which process 0 is about to find out.
+      const auto &before = comms[rank.slot].outstanding;
+      noteWait(rank, before.empty() ? flight : before.front().flight);
+      waitForExplanation();
+      throw;
+    }
+  });
 }
 
 void NcclCommunicator::enqueue(tsp_rank &rank, const Flight &flight) {

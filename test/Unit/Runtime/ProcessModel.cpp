@@ -110,5 +110,5 @@ const char tsp_model_json[] = R"({
                  "placement": [{}, {"axes": ["t"]}]}]}]})";
 const tsp_entry_point tsp_entry_table[] = {{"tsp_entry_main", run},
                                            {nullptr, nullptr}};
-const tsp_device_image tsp_device_code = {testKernels, sizeof(testKernels)};
+const tsp_device_image tsp_device_code = {reduceKernel4, sizeof(reduceKernel4)};
 }

@@ -53,18 +53,20 @@ END:
 #define TSP_TEST_UP_TO_3(F) TSP_TEST_UP_TO_2(F) F(2)
 #define TSP_TEST_UP_TO_4(F) TSP_TEST_UP_TO_3(F) F(3)
 
-inline constexpr char testKernels[] = R"(
-.version 8.0
-.target sm_80
-.address_size 64
+#define TSP_TEST_REDUCE_4                                                      \
+  TSP_TEST_REDUCE(4, TSP_TEST_UP_TO_4(TSP_TEST_SOURCE),                        \
+                  TSP_TEST_UP_TO_4(TSP_TEST_ADD))
+#define TSP_TEST_HEAD ".version 8.0\n.target sm_80\n.address_size 64\n"
 
-)" TSP_TEST_REDUCE(1, TSP_TEST_SOURCE(0), TSP_TEST_ADD(0))
+inline constexpr char reduceKernel4[] = TSP_TEST_HEAD TSP_TEST_REDUCE_4;
+
+inline constexpr char testKernels[] =
+    TSP_TEST_HEAD TSP_TEST_REDUCE(1, TSP_TEST_SOURCE(0), TSP_TEST_ADD(0))
     TSP_TEST_REDUCE(2, TSP_TEST_UP_TO_2(TSP_TEST_SOURCE),
                     TSP_TEST_UP_TO_2(TSP_TEST_ADD))
     TSP_TEST_REDUCE(3, TSP_TEST_UP_TO_3(TSP_TEST_SOURCE),
                     TSP_TEST_UP_TO_3(TSP_TEST_ADD))
-    TSP_TEST_REDUCE(4, TSP_TEST_UP_TO_4(TSP_TEST_SOURCE),
-                    TSP_TEST_UP_TO_4(TSP_TEST_ADD)) R"(
+    TSP_TEST_REDUCE_4 R"(
 .visible .entry affine(
   .param .u64 in, .param .u64 scale, .param .u64 out, .param .u64 workspace)
 {
