@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiles the GPU benchmarks into a folder that can be carried to a machine with GPUs.
 
-    PYTHONPATH=python .venv/bin/python test/Benchmark/gpu/build.py DIR [--target=cuda:sm_80,sm_90] [--only NAME]
+    PYTHONPATH=python .venv/bin/python test/Benchmark/gpu/build.py DIR [--target=cuda:sm_80,sm_90a] [--only NAME]
 
 DIR then holds an executable a workload, and workloads.json, which says what each computes and what its arguments are.
 `run.py` measures there; it needs no compiler.
@@ -70,7 +70,7 @@ def workloads() -> dict[str, dict[str, Any]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("--target", default="cuda:sm_80,sm_90")
+    parser.add_argument("--target", default="cuda:sm_80,sm_90a")
     parser.add_argument("--only", default="", help="workloads whose name holds this text")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
