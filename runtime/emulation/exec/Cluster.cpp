@@ -178,5 +178,21 @@ void clusterAddresses(Context context, uint32_t siteIndex, uint32_t mask,
   }
 }
 
+void clusterOffsets(Context context, uint32_t, uint32_t mask, Lanes64 addresses,
+                    uint64_t *results) {
+  BlockRunner &block = *context->block;
+  for (; mask; mask &= mask - 1) {
+    unsigned lane = unsigned(__builtin_ctz(mask));
+    BlockRunner *found = block.ofShared(addresses[lane]);
+    BlockRunner *target = found ? found : &block; // a fault where it is used
+    uint64_t offset =
+        addresses[lane] - reinterpret_cast<uint64_t>(target->sharedMemory());
+    results[lane] = target == &block
+                        ? offset
+                        : offset | uint64_t(target->clusterRank() + 1)
+                                       << clusterRankShift;
+  }
+}
+
 } // namespace helpers
 } // namespace tsp::emulation

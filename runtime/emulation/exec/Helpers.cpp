@@ -46,6 +46,7 @@ const std::vector<Entry> &all() {
       TSP_HELPER(mapShared),
       TSP_HELPER(rankOfShared),
       TSP_HELPER(clusterAddresses),
+      TSP_HELPER(clusterOffsets),
       TSP_HELPER(checkMembers),
       TSP_HELPER(shuffle),
       TSP_HELPER(reduce),

@@ -103,6 +103,9 @@ void rankOfShared(Context, uint32_t site, uint32_t mask, Lanes64 addresses,
 /// Addresses of the host for addresses of shared::cluster.
 void clusterAddresses(Context, uint32_t site, uint32_t mask, Lanes64 addresses,
                       uint64_t *results);
+/// And the other way round.
+void clusterOffsets(Context, uint32_t site, uint32_t mask, Lanes64 addresses,
+                    uint64_t *results);
 
 // Warp.cpp
 /// Faults unless all living lanes of `members` are in `mask`.

@@ -61,14 +61,12 @@ Value *Lowering::ofFirstLane(Value *value) {
   return builder.CreateExtractElement(value, lane);
 }
 
-/// An address of shared::cluster as one of the host.
-Value *Lowering::clusterToGeneric(Value *from) {
-  if (current->has("to"))
-    unsupported();
+/// An address of shared::cluster as one of the host, or the other way round.
+Value *Lowering::convertCluster(Value *from, bool toCluster) {
   bool isVector = from->getType()->isVectorTy();
   AllocaInst *results = scratch(5, 8 * warpSize);
-  callAt("clusterAddresses", site(), builder.getVoidTy(),
-         {spill(0, {from}), results});
+  callAt(toCluster ? "clusterOffsets" : "clusterAddresses", site(),
+         builder.getVoidTy(), {spill(0, {from}), results});
   Value *value = reload(results, 0, builder.getInt64Ty());
   return isVector ? value : ofFirstLane(value);
 }
@@ -78,7 +76,8 @@ Value *Lowering::clusterAddress(const Operand &operand, Site &where) {
   if (!current->has("shared::cluster"))
     return address(operand, where.space);
   where.space = ptx::Space::Generic;
-  return clusterToGeneric(address(operand, ptx::Space::Shared));
+  return convertCluster(address(operand, ptx::Space::Shared),
+                        /*toCluster=*/false);
 }
 
 } // namespace tsp::emulation

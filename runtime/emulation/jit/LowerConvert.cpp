@@ -47,7 +47,8 @@ void Lowering::move(const Instruction &instruction) {
 void Lowering::convertAddress(const Instruction &instruction) {
   Type type = instruction.type();
   if (instruction.has("shared::cluster"))
-    return write(clusterToGeneric(read(1, ptx::parseType("u64"))));
+    return write(convertCluster(read(1, ptx::parseType("u64")),
+                                instruction.has("to")));
   Value *address = read(1, type);
   if (instruction.space() == ptx::Space::Shared) {
     Value *base = sharedBase();

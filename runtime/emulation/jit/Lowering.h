@@ -219,7 +219,7 @@ private:
   void rankOfShared(const Instruction &);
   Value *sharedOperand(unsigned index);
   Value *ofFirstLane(Value *value);
-  Value *clusterToGeneric(Value *from);
+  Value *convertCluster(Value *from, bool toCluster);
   Value *clusterAddress(const Operand &operand, Site &where);
 
   // LowerWarp.cpp
