@@ -84,6 +84,16 @@ def product_loops(sass, product="HMMA"):
     return found
 
 
+CATEGORIES = ("LDSM", "LDGSTS", "integer", "other")
+
+
+def categories(loop, product="HMMA"):
+    """What a loop has of each kind for one tensor-core product; `other` is all else but the products."""
+    counts = {name: loop[name] for name in CATEGORIES[:3]}
+    counts["other"] = loop.total() - loop[product] - sum(counts.values())
+    return {name: count / loop[product] for name, count in counts.items()}
+
+
 def disassemble(ptx, architecture):
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "k.ptx")

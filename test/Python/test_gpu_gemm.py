@@ -77,14 +77,17 @@ def test_tf32(tmp_path, m, n, k):
 
 
 # Products long enough for a steady loop, and what is in that loop in cuBLAS 13.0's kernel of the same tile, stages of k and layout
-# on sm_80 (ampere_bf16_s16816gemm_bf16_*_stages_*): registers; products, ldmatrix, copies, all instructions.
+# on sm_80 (ampere_bf16_s16816gemm_bf16_*_stages_*): registers; products, ldmatrix, copies, integer instructions, all instructions.
 LONG = {"128x256": (4096, 4096, 2048), "128x128": (1280, 1280, 2048), "64x128": (512, 1536, 2048), "64x64": (512, 640, 2048)}
 CUBLAS = {
-    "128x256": {"tn": (238, 128, 32, 12, 214), "tt": (226, 128, 32, 12, 202), "nt": (222, 128, 32, 12, 198)},
-    "128x128": {"tn": (226, 64, 16, 8, 121), "tt": (222, 64, 16, 8, 117), "nt": (222, 64, 16, 8, 113)},
-    "64x128": {"tn": (142, 32, 12, 6, 79), "tt": (138, 32, 12, 6, 75), "nt": (138, 32, 12, 6, 75)},
-    "64x64": {"tn": (102, 32, 16, 8, 89), "tt": (98, 32, 16, 8, 89), "nt": (98, 32, 16, 8, 89)},
+    "128x256": {"tn": (238, 128, 32, 12, 38, 214), "tt": (226, 128, 32, 12, 26, 202), "nt": (222, 128, 32, 12, 22, 198)},
+    "128x128": {"tn": (226, 64, 16, 8, 29, 121), "tt": (222, 64, 16, 8, 25, 117), "nt": (222, 64, 16, 8, 21, 113)},
+    "64x128": {"tn": (142, 32, 12, 6, 25, 79), "tt": (138, 32, 12, 6, 21, 75), "nt": (138, 32, 12, 6, 21, 75)},
+    "64x64": {"tn": (102, 32, 16, 8, 29, 89), "tt": (98, 32, 16, 8, 29, 89), "nt": (98, 32, 16, 8, 29, 89)},
 }
+# Before copies that follow a barrier ptxas 13.0 puts three of `@!PT LDS RZ, [RZ]`, which do nothing: in a step of ours, and 3 or 9
+# in a step of the kernels of the same tiles that nvcc makes of CUTLASS 4.2; cuBLAS's kernels, which another assembler made, have none.
+DUMMIES = 3
 
 
 def long_products():
@@ -92,17 +95,21 @@ def long_products():
 
 
 def test_steady_loop(tmp_path):
-    """Per tensor-core product, no more than 1.1 times the instructions of cuBLAS."""
+    """Per tensor-core product, no more than 1.1 times the instructions of cuBLAS, of each category and together."""
     if not (device_code.find_tool("nvdisasm") and device_code.find_tool("ptxas")):
         pytest.skip("needs ptxas and nvdisasm (./bootstrap)")
     ptx, _ = device_runner.compile_ptx(long_products(), tmp_path)
     loops = device_code.product_loops(device_code.disassemble(ptx, "sm_80"))
     for name in LONG:
-        for layout, (_, products, matrices, copies, instructions) in CUBLAS[name].items():
+        for layout, (_, products, matrices, copies, integers, instructions) in CUBLAS[name].items():
             [loop] = loops[f"k_{name}_{layout}"]
             assert loop["HMMA"] == products
             assert loop["LDSM"] == matrices and loop["LDGSTS"] == copies
             assert loop.total() <= 1.1 * instructions, (name, layout, loop)
+            assert loop["integer"] <= 1.1 * integers, (name, layout, loop)
+            assert loop["LDS"] == DUMMIES, (name, layout, loop)
+            ours = loop.total() - products - matrices - copies - loop["integer"] - DUMMIES
+            assert ours <= 1.1 * (instructions - products - matrices - copies - integers), (name, layout, loop)
 
 
 @pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])

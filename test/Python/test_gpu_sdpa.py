@@ -57,6 +57,8 @@ def test_masked_keys_have_no_influence(tmp_path, dtype):
 # FlashAttention 2.6's kernels for sm_80 (bf16, 4 warps of 32 rows, no mask in the loop), from the wheel vllm-flash-attn 2.6.2 by nvdisasm: head size -> keys
 # of a tile, products (HMMA), ldmatrix, and all instructions of a warp's step.
 FLASH_ATTENTION = {64: (128, 256, 72, 1139), 128: (32, 128, 48, 523)}
+# Of the kernels for whole tiles, with the block behind the loop that starts the copy of the next keys: LDSM, LDGSTS, integer and other instructions.
+FLASH_CATEGORIES = {64: (72, 16, 77, 753), 128: (48, 8, 42, 327)}
 
 
 def long_attention(width):
@@ -84,3 +86,5 @@ def test_steady_loop(tmp_path):
         assert loop["HMMA"] in (products, products // 2), (width, loop)
         assert loop["LDSM"] / loop["HMMA"] <= matrices / products, (width, loop)
         assert loop.total() / loop["HMMA"] <= 1.1 * instructions / products, (width, loop)
+        for (category, ours), theirs in zip(device_code.categories(loop).items(), FLASH_CATEGORIES[width]):
+            assert ours <= 1.1 * theirs / products, (width, category, loop)

@@ -23,14 +23,15 @@ def main():
         ptx, _ = device_runner.compile_ptx(long_products(), directory)
     used = device_code.resources(ptx, "sm_80")
     loops = {arch: device_code.product_loops(device_code.disassemble(ptx, arch)) for arch in ("sm_80", "sm_90")}
-    print("| tile | layout | registers | HMMA | LDSM | LDGSTS | all | cuBLAS: registers | LDSM | LDGSTS | all | ratio | all on sm_90 |")
-    print("|" + "---|" * 13)
+    print("| tile | layout | registers | HMMA | LDSM | LDGSTS | integer | all | cuBLAS: registers | LDSM | LDGSTS | integer | all | ratio | "
+          "all on sm_90 |")
+    print("|" + "---|" * 15)
     for name in LONG:
         for layout, (registers, _, *theirs) in CUBLAS[name].items():
             kernel = f"k_{name}_{layout}"
             [loop], [newer] = loops["sm_80"][kernel], loops["sm_90"][kernel]
-            row = [name, layout, used[kernel].registers, loop["HMMA"], loop["LDSM"], loop["LDGSTS"], loop.total(), registers, *theirs,
-                   f"{loop.total() / theirs[-1]:.2f}", newer.total()]
+            row = [name, layout, used[kernel].registers, loop["HMMA"], loop["LDSM"], loop["LDGSTS"], loop["integer"], loop.total(),
+                   registers, *theirs, f"{loop.total() / theirs[-1]:.2f}", newer.total()]
             print("|", " | ".join(map(str, row)), "|")
 
 
