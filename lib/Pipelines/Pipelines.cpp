@@ -76,6 +76,7 @@ static void buildLocal(OpPassManager &manager, const PipelineOptions &) {
 /// Schedules are chosen for folds as a whole; what a step costs is known before
 /// it becomes a loop.
 static void buildSchedule(OpPassManager &manager, const PipelineOptions &options) {
+  manager.addNestedPass<func::FuncOp>(createSinkIntoFolds());
   SelectScheduleOptions select;
   select.schedules.assign(options.schedules.begin(), options.schedules.end());
   select.prefetch = options.prefetch;

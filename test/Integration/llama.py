@@ -28,22 +28,24 @@ def block(config: smollm2.Config = CONFIG, batch: int = BATCH, length: int = LEN
     return Case(lambda params, x: smollm2.block(config, params, x, 0, None)[0], (layer, random_values((batch, length, config.width))))
 
 
-def _quantised(w: np.ndarray) -> Any:
-    """A matrix as int8 and a scale for each column."""
-    if w.ndim < 2:
-        return w
-    scale = np.abs(w).max(0) / 127
-    return {"q": np.round(w / scale).astype(np.int8), "scale": scale.astype(np.float32)}
-
-
-def quantised_block(config: smollm2.Config = CONFIG, batch: int = BATCH, length: int = LENGTH) -> Case:
-    """One block whose matrices are int8 and multiplied by their scales before each product."""
-    layer = smollm2.random_params(config)["layers"][0]
+def quantised(case: Case) -> Case:
+    """A case whose matrices are int8 and multiplied by a scale for each column where they are used."""
+    def quantise(w: np.ndarray) -> Any:
+        w = np.asarray(w)
+        if w.ndim < 2:
+            return w
+        scale = np.abs(w).max(0) / 127
+        return {"q": np.round(w / scale).astype(np.int8), "scale": scale.astype(np.float32)}
 
     def fn(params: Any, x: jax.Array) -> jax.Array:
-        dense = {name: w["q"].astype(x.dtype) * w["scale"] if isinstance(w, dict) else w for name, w in params.items()}
-        return smollm2.block(config, dense, x, 0, None)[0]
-    return Case(fn, ({name: _quantised(np.asarray(w)) for name, w in layer.items()}, random_values((batch, length, config.width))))
+        return case.fn({name: w["q"].astype(x.dtype) * w["scale"] if isinstance(w, dict) else w for name, w in params.items()}, x)
+    params, x = case.args
+    return Case(fn, ({name: quantise(w) for name, w in params.items()}, x))
+
+
+def quantised_block() -> Case:
+    """One block of quantised matrices."""
+    return quantised(block())
 
 
 def _some(layer: Any, *names: str) -> Any:

@@ -4,6 +4,7 @@
 import pytest
 
 from Integration import harness, llama
+from Integration.case import Case, random_values
 from tsp import closed_forms
 
 pytestmark = pytest.mark.skipif(not harness.tools_are_built(), reason="tsp-compile is not built")
@@ -34,6 +35,29 @@ def test_tp_receives_the_closed_form(exported, executable, ranks):
     result = harness.run(program, executable(program, f"t={ranks}", "tp"))
     received = [sum(result.bytes_received(rank).values()) for rank in range(ranks)]
     assert received == [closed_forms.tp_forward(ranks, SIZES)] * ranks, result.bytes_received(0)
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_quantised_weights_are_moved_as_they_are(exported, executable, ranks):
+    """int8, and the scales of the columns that are sharded."""
+    program = exported(llama.quantised(PARTS["mlp"][0]))
+    result = harness.run(program, executable(program, f"t={ranks}", "tsp"))
+    harness.judge(program, result.results, "f32")
+    held = 3 * EVEN.width * EVEN.ffn + 2 * 4 * EVEN.ffn
+    assert sum(result.bytes_received(0).values()) == held - held // ranks, result.bytes_received(0)
+
+
+def test_quantised_weights_stay_so(exported, executable):
+    """On a device, where no kernel needs scratch: the arena holds three quarters of the bytes of the matrix less, and the scales more."""
+    dense = Case(lambda w, x: x @ w, (random_values((256, 512)), random_values((8, 256))))
+    small = llama.quantised(Case(lambda params, x: x @ params["w"], ({"w": dense.args[0]}, dense.args[1])))
+    peaks = []
+    for case in (dense, small):
+        program = exported(case)
+        result = harness.run(program, executable(program, "", "none", "--target=cuda:sm_80"), "--emulate")
+        harness.judge(program, result.results, "f32")
+        peaks.append(result.stats["ranks"][0]["planned_peak_bytes"])
+    assert abs(peaks[0] - peaks[1] - (3 * 256 * 512 - 4 * 512)) <= 8192, peaks
 
 
 def test_one_rank_receives_nothing(exported, executable):

@@ -90,7 +90,7 @@ WEIGHTS = {
 SHAPES = {"identity": (0, 64, 96), "ragged_identity": (0, 96, 35), "one": (1, 96, 136), "three": (3, 96, 131), "seven": (7, 96, 136), "many": (70, 160, 136)}
 NAMES = [*WEIGHTS, "rows"]
 TARGETS = {"host": lambda text, directory: compile_kernels(text, ["--tsp-lower-gemm-kernels"], directory),
-           "device": lambda text, directory: device_runner.compile_kernels(text, directory, ["--tsp-gpu-lower-gemm-kernels"])}
+           "device": lambda text, directory: device_runner.compile_kernels(text, directory)}
 
 
 def kernel_text(name, function, arguments):
@@ -106,19 +106,22 @@ def multiply(weight):
     return lambda x, *w: x @ weight(*w)
 
 
-def scaled_rows(x, root, gain):
+def scaled_rows(x, root, *gain):
     """What is left of an RMSNorm when the root of each row is known."""
-    return (x.astype(jnp.float32) * root).astype(x.dtype) * gain
+    x = (x.astype(jnp.float32) * root).astype(x.dtype)
+    return x * gain[0] if gain else x
 
 
 def case(name, shape):
     """A program, its arguments, its type; and the computed operand, before or after the other one."""
     m, k, n = SHAPES[shape]
     if name == "rows":
-        m, n = (m, n) if m else (n, k)
-        rows = values((m, k), BF16), scales((m, 1), np.float32), values((k,), BF16)
+        # One tile of columns; for one row a gain would be as much to read as the row.
+        # Of three neighbours LLVM reads four, which in a program are in one arena, but not here: two rows.
+        m, n = (2 if m == 3 else m, n - 31) if m else (n, k)
+        rows = values((m, k), BF16), scales((m, 1), np.float32), *([values((k,), BF16)] if m > 1 else [])
         w = values((k, n), BF16, seed=2) if n != k else np.eye(k, dtype=BF16)
-        return lambda x, root, gain, w: scaled_rows(x, root, gain) @ w, (*rows, w), BF16, lambda given: (scaled_rows(*given[:-1]), given[-1])
+        return lambda *given: scaled_rows(*given[:-1]) @ given[-1], (*rows, w), BF16, lambda given: (scaled_rows(*given[:-1]), given[-1])
     weight, arguments, dtype = WEIGHTS[name]
     x = values((m, k), dtype, seed=2) if m else np.eye(k, dtype=dtype)
     return multiply(weight), (x, *arguments(k, n)), dtype, lambda given: (given[0], weight(*given[1:]))
@@ -164,14 +167,14 @@ def test_no_spills(architecture, tmp_path):
         given = arguments(512, 2048)
         for tile, (m, _) in TILES.items():
             text += kernel_text(f"{name}_{tile}", multiply(weight), (np.zeros((m, 512), dtype), *given))[0]
-    ptx, launches = device_runner.compile_ptx(text, tmp_path, ["--tsp-gpu-lower-gemm-kernels"], architecture)
+    ptx, launches = device_runner.compile_ptx(text, tmp_path, architecture)
     found = device_code.resources(ptx, architecture)
-    assert found.keys() == launches.keys() and len(found) == len(WEIGHTS) * len(TILES)
+    assert found.keys() == {how.name for how in launches.values()} and len(found) == len(WEIGHTS) * len(TILES)
     for kernel, resources in found.items():
         assert resources.spills == 0 and resources.stack == 0, (kernel, resources)
         blocks = TILES[kernel.rsplit("_", 1)[1]][1]
         if blocks and "f32" not in kernel:  # f32 has no tensor cores
-            assert launches[kernel][0] == (blocks, 1, 1), (kernel, launches[kernel])
+            assert launches[kernel].grid == (blocks, 1, 1), (kernel, launches[kernel])
 
 
 SCRIPT = """
@@ -182,7 +185,7 @@ for name in {names}:
     weight, arguments, dtype = WEIGHTS[name]
     given = values(({m}, 64), dtype), *arguments(64, 256)
     text, inputs = kernel_text(name, multiply(weight), given)
-    kernels = device_runner.compile_kernels(text, tempfile.mkdtemp(), ["--tsp-gpu-lower-gemm-kernels"])
+    kernels = device_runner.compile_kernels(text, tempfile.mkdtemp())
     kernels[name]([given[i] for i in inputs], [(({m}, 256), "bf16")])
     counters = (ctypes.c_uint64 * 5)()
     cuda_driver.driver().tspEmulationCounters(name.encode(), counters)

@@ -10,6 +10,33 @@
 
 include "mlir/Pass/PassBase.td"
 
+def SinkIntoFolds : Pass<"tsp-sink-into-folds", "mlir::func::FuncOp"> {
+  let summary = "Moves parts of folds as the narrower values they are made of.";
+  let description = [{
+    Where a part is an elementwise function of values that take fewer bytes, and are
+    sharded as it is, these become the parts, and the body computes the function of
+    what it has fetched. What is the same for the whole part is read as it is.
+
+    ```
+    %c = stablehlo.convert %q : (tensor<4x6xi8>) -> tensor<4x6xbf16>
+    %s = stablehlo.broadcast_in_dim %scale, dims = [1] ...
+    %w = stablehlo.multiply %c, %s : tensor<4x6xbf16>
+    %y = tsp.fold(%w) {part_dims = array<i64: 0>, ...} ... {
+    ^bb0(%g: tensor<i32>, %part: tensor<4x6xbf16>):
+    ```
+    becomes
+    ```
+    %y = tsp.fold(%q) {part_dims = array<i64: 0>, ...} ... {
+    ^bb0(%g: tensor<i32>, %part: tensor<4x6xi8>):
+      %c = stablehlo.convert %part : (tensor<4x6xi8>) -> tensor<4x6xbf16>
+      %s = stablehlo.broadcast_in_dim %scale, dims = [1] ...
+      %w = stablehlo.multiply %c, %s : tensor<4x6xbf16>
+    ```
+  }];
+  let statistics = [
+    Statistic<"numSunk", "sunk", "Parts that are computed in the fold">];
+}
+
 def SelectSchedule : Pass<"tsp-select-schedule", "mlir::ModuleOp"> {
   let summary = "Chooses how each fold moves the parts of its weights.";
   let description = [{
