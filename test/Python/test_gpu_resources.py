@@ -34,6 +34,7 @@ def test_no_bank_conflicts(tmp_path, architecture):
     variants = [table.product(512, 1536, 576, "bf16"), table.product(512, 2048, 64, "f16", rows_of_weights=True),
                 *(table.attention(1024, 4, 2, width, "bf16") for width in (64, 128, 256))]
     for variant, counted in zip(variants, table.count(variants, tmp_path, architecture), strict=True):
-        assert counted["shared_requests"] > 100, variant.title
+        # Bulk copies and products of warpgroups are no requests.
+        assert counted["shared_requests"] > (10 if architecture == "sm_90a" else 100), variant.title
         assert counted["shared_passes"] == counted["shared_requests"], variant.title
         assert counted["global_sectors"] <= 1.1 * counted["global_ideal_sectors"], variant.title

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The attention core on a (possibly emulated) GPU against NumPy in f64: the cases of the host's test, and tensor cores' own."""
 import functools
+import re
 
 import numpy as np
 import pytest
 
+import cuda_driver
 import device_code
 import device_runner
 from test_kernels_sdpa import CASES, LIMITS, Attention, check_masked_keys_have_no_influence, close
@@ -20,38 +22,89 @@ WIDE = {
     "queries_in_shared": Attention(batch=9, queries=130, keys=70, heads=24, kv_heads=12, width=96, value_width=128, scale=0.1, causal=True, positions="s"),
     "two_row_tiles": Attention(batch=9, queries=130, keys=70, heads=24, kv_heads=12, width=32, value_width=64, scale=0.2, causal=True, positions="s"),
 }
+# Cases with a variant for sm_90a: one, two and three warpgroups with rows.
+WARPGROUPS = {name: case for name, case in (CASES | WIDE).items() if name not in ("one_key", "one_of_each", "odd")}
 ALL = CASES | WIDE
-SETS = {"bf16": ALL, "f16": WIDE, "f32": CASES, "f64": {name: CASES[name] for name in ("plain", "batch", "odd", "everything")}}
+SETS = {("sm_80", "bf16"): ALL, ("sm_80", "f16"): WIDE, ("sm_80", "f32"): CASES,
+        ("sm_80", "f64"): {name: CASES[name] for name in ("plain", "batch", "odd", "everything")},
+        ("sm_90a", "bf16"): WARPGROUPS, ("sm_90a", "f16"): WIDE}
 
 
 @pytest.fixture(scope="module")
 def kernels(tmp_path_factory):
-    """The kernels of a type, compiled when first asked for."""
+    """The kernels of an architecture and a type, compiled when first asked for."""
     @functools.cache
-    def compiled(dtype):
+    def compiled(architecture, dtype):
         text = ""
-        for name, case in SETS[dtype].items():
+        for name, case in SETS[architecture, dtype].items():
             case.dtype = dtype
             text += case.text(case.make(), name)[0]
-        return device_runner.compile_kernels(text, tmp_path_factory.mktemp("sdpa"))
+        return device_runner.compile_kernels(text, tmp_path_factory.mktemp("sdpa"), architecture)
     return compiled
 
 
-@pytest.mark.parametrize("dtype, name", [(dtype, name) for dtype, cases in SETS.items() for name in cases])
-def test_case(kernels, dtype, name):
+@pytest.mark.parametrize("architecture, dtype, name", [(*key, name) for key, cases in SETS.items() for name in cases])
+def test_case(kernels, architecture, dtype, name):
     case = ALL[name]
     case.dtype = dtype
     made = case.make()
-    found = kernels(dtype)[name]([array for array, _ in made.values()], case.text(made)[1])
+    kernel = kernels(architecture, dtype)[name]
+    assert kernel.how.name.endswith("_sm_90a") == (architecture == "sm_90a")
+    found = kernel([array for array, _ in made.values()], case.text(made)[1])
     expected = case.expected(made)
     close(found[0], expected[0], LIMITS[dtype])
     close(found[1], expected[1], LIMITS["f64" if dtype == "f64" else "f32"])
 
 
-@pytest.mark.parametrize("dtype", ["bf16", "f32"])
-def test_masked_keys_have_no_influence(tmp_path, dtype):
-    check_masked_keys_have_no_influence(
-        lambda text: device_runner.compile_kernels(text, tmp_path), dtype)
+@pytest.mark.parametrize("architecture, dtype", [("sm_80", "bf16"), ("sm_80", "f32"), ("sm_90a", "bf16")])
+def test_masked_keys_have_no_influence(tmp_path, architecture, dtype):
+    check_masked_keys_have_no_influence(lambda text: device_runner.compile_kernels(text, tmp_path, architecture), dtype)
+
+
+# A block with two warpgroups, more tiles of keys than stages, some skipped, a ragged end.
+CHECKED = Attention(batch=9, queries=130, keys=400, heads=24, kv_heads=12, width=96, value_width=96, scale=0.1, causal=True, positions="s", query_start=180,
+                    dtype="bf16")
+
+
+def test_checker_finds_nothing(tmp_path):
+    """Order of copies, products, registers and barriers: the first block of a kernel for sm_90a."""
+    made = CHECKED.make()
+    text, outputs = CHECKED.text(made)
+    ptx, launches = device_runner.compile_ptx(text, tmp_path, "sm_90a")
+    device_runner.DeviceKernel(device_runner.device("sm_90a").module(ptx, checker=True), launches["k"])([a for a, _ in made.values()], outputs)
+
+
+# What a faulty generator would leave out: pattern in the PTX, what stands in its place, what the checker says (None: the numbers are wrong).
+FAULTS = {
+    "wait_for_products": (r"wgmma\.wait_group\.sync\.aligned\s+1;", "", "wgmma"),
+    "fence_of_barriers": (r"fence\.mbarrier_init\.release\.cluster;", "", "no fence.mbarrier_init"),
+    "release": (r"mbarrier\.arrive\.shared\.b64\s+%rd\d+, \[.*?\];", "", "never"),
+    "acquire": (r"mbarrier\.try_wait\.parity\.shared\.b64\s+(%p\d+), .*?;", r"setp.eq.u32 \1, 0, 0;", "mbarrier"),
+    "mask": (r"selp\.f32\s+(%r\d+), (?:0fFF800000, (%r\d+)|(%r\d+), 0fFF800000), %p\d+;", r"mov.b32 \1, \2\3;", None),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults_are_found(tmp_path, fault):
+    """In a process of its own, whose device does not work any more after that."""
+    pattern, instead, said = FAULTS[fault]
+    ptx, launches = device_runner.compile_ptx(CHECKED.text(CHECKED.make())[0], tmp_path, "sm_90a")
+    faulty, count = re.subn(pattern, instead, ptx)
+    assert count > 0
+    (tmp_path / "faulty.ptx").write_text(faulty)
+    how = launches["k"]
+    how.grid = (1, 1, 1) if said else how.grid
+    result = cuda_driver.run_script(f"""
+        import pathlib
+        import cuda_driver, device_runner, test_gpu_sdpa as test
+        from device_runner import Launch
+        made = test.CHECKED.make()
+        module = device_runner.device("sm_90a").module(pathlib.Path({str(tmp_path / "faulty.ptx")!r}).read_text(), checker={bool(said)})
+        found = device_runner.DeviceKernel(module, {how!r})([array for array, _ in made.values()], test.CHECKED.text(made)[1])
+        test.close(found[0], test.CHECKED.expected(made)[0], test.LIMITS["bf16"])
+        """)
+    assert result.returncode != 0
+    assert (said or "assert") in result.stderr, result.stderr
 
 
 # FlashAttention 2.6's kernels for sm_80 (bf16, 4 warps of 32 rows, no mask in the loop), from the wheel vllm-flash-attn 2.6.2 by nvdisasm: head size -> keys
@@ -61,10 +114,10 @@ FLASH_ATTENTION = {64: (128, 256, 72, 1139), 128: (32, 128, 48, 523)}
 FLASH_CATEGORIES = {64: (72, 16, 77, 753), 128: (48, 8, 42, 327)}
 
 
-def long_attention(width):
+def long_attention(width, keys=4096):
     """Enough blocks for the largest tiles of rows, and no mask."""
-    case = Attention(queries=4096, keys=4096, heads=32, kv_heads=8, width=width, value_width=width, scale=0.1, dtype="bf16")
-    shapes = {"q": (1, 4096, 32, width), "k": (1, 4096, 8, width), "v": (1, 4096, 8, width)}
+    case = Attention(queries=4096, keys=keys, heads=32, kv_heads=8, width=width, value_width=width, scale=0.1, dtype="bf16")
+    shapes = {"q": (1, 4096, 32, width), "k": (1, keys, 8, width), "v": (1, keys, 8, width)}
     made = {name: (np.broadcast_to(np.zeros((), device_runner.DTYPES["bf16"]), shape), "bf16") for name, shape in shapes.items()}
     return case.text(made, f"long_{width}")[0]
 
@@ -88,3 +141,32 @@ def test_steady_loop(tmp_path):
         assert loop.total() / loop["HMMA"] <= 1.1 * instructions / products, (width, loop)
         for (category, ours), theirs in zip(device_code.categories(loop).items(), FLASH_CATEGORIES[width]):
             assert ours <= 1.1 * theirs / products, (width, category, loop)
+
+
+# FlashAttention-3's kernels for sm_90a (bf16, 128 rows in two warpgroups, no mask), by nvdisasm: head size -> keys of a tile, products (HGMMA) and
+# instructions of a warp's step: all; integer; f32, conversions and exponentials; barriers of any kind, waits and shuffles. 128: from the wheel
+# flash-attn3-jax 0.2.3; 192 and 256: sgl-kernel 0.3.8, whose products of Q and K' have 16 columns there, so that there are five or seven times as many.
+FLASH_ATTENTION_3 = {128: (176, 19, 598, 83, 472, 16), 192: (112, 91, 837, 362, 360, 14), 256: (80, 85, 758, 333, 320, 14)}
+
+
+def categories(loop):
+    groups = ("integer",), ("FADD", "FMUL", "FFMA", "FMNMX", "FMNMX3", "F2FP", "MUFU"), ("SYNCS", "BAR", "WARPGROUP", "SHFL")
+    return [loop.total(), *(sum(loop[kind] for kind in kinds) for kinds in groups)]
+
+
+def test_warpgroup_loop(tmp_path):
+    """For sm_90a: the tiles of FlashAttention-3, in no category more than 1.1 times the instructions, nothing spilled, products not serialized."""
+    if not (device_code.find_tool("nvdisasm") and device_code.find_tool("ptxas")):
+        pytest.skip("needs ptxas and nvdisasm (./bootstrap)")
+    text = "".join(long_attention(width, keys=24 * keys) for width, (keys, *_) in FLASH_ATTENTION_3.items())
+    ptx, launches = device_runner.compile_ptx(text, tmp_path, "sm_90a")
+    loops = device_code.product_loops(device_code.disassemble(ptx, "sm_90a"), "HGMMA")
+    for name, found in device_code.resources(ptx, "sm_90a").items():
+        assert found.spills == found.stack == 0, name
+    for width, (keys, products, *theirs) in FLASH_ATTENTION_3.items():
+        how = launches[f"long_{width}"]
+        assert {box["box"][-2] for _, _, box in how.maps} == {keys} and how.block == (384, 1, 1), how
+        ours = width // 16 + keys // 16
+        loop = min((loop for loop in loops[how.name] if loop["HGMMA"] == ours), key=lambda loop: loop.total())
+        for mine, other in zip(categories(loop), theirs):
+            assert mine <= 1.1 * other, (width, loop)

@@ -54,6 +54,10 @@ struct SdpaSpec {
   int64_t rows() const { return queries * group(); }
   bool hasPositions() const { return causal || window; }
   bool hasSegments() const { return bool(qSegments.flat); }
+  /// Whether scores may be -inf.
+  bool hasMasks() const {
+    return hasPositions() || hasSegments() || mask.flat || bias.flat;
+  }
 };
 
 struct SdpaPlan {

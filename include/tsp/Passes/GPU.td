@@ -65,7 +65,9 @@ def GpuLowerSdpaKernels : Pass<"tsp-gpu-lower-sdpa-kernels", "mlir::ModuleOp"> {
     A kernel in tensor form that is one `tsp.sdpa` becomes attention with online
     softmax in device form (lib/Kernels/GPU/DeviceSdpa.h): on tensor cores where
     the inputs are of 16 bits and the heads have a multiple of 16 elements, up to
-    256; else on the vector units. No buffer grows with the product of the
+    256; else on the vector units. For sm_90a those of the former whose keys and
+    values bulk copies can read (rows at multiples of 16 bytes) get a variant
+    with products of warpgroups. No buffer grows with the product of the
     lengths; tiles of keys that positions or segments prove masked are skipped at
     run time.
 
@@ -87,8 +89,9 @@ def GpuLowerSdpaKernels : Pass<"tsp-gpu-lower-sdpa-kernels", "mlir::ModuleOp"> {
       // O / sum, LSE
     ```
   }];
-  let options = [Option<"architecture", "architecture", "std::string", "\"sm_80\"",
-                        "the GPU that tiles are chosen for">];
+  let options = [ListOption<"architectures", "architectures", "std::string",
+                            "the GPUs that run the kernels (default: sm_80); tiles "
+                            "are chosen for the first and fit all">];
   let dependentDialects = ["mlir::LLVM::LLVMDialect", "mlir::NVVM::NVVMDialect",
                            "mlir::vector::VectorDialect", "mlir::scf::SCFDialect",
                            "mlir::memref::MemRefDialect", "mlir::arith::ArithDialect",

@@ -343,15 +343,7 @@ Value DeviceEmitter::exp2(Value x) {
       .getResult(0);
 }
 
-Value DeviceEmitter::log(Value x) {
-  if (!x.getType().isF32())
-    return math::LogOp::create(b, loc, x);
-  Value log2 = LLVM::CallIntrinsicOp::create(
-                   b, loc, b.getF32Type(),
-                   b.getStringAttr("llvm.nvvm.lg2.approx.ftz.f"), ValueRange{x})
-                   .getResult(0);
-  return mulf(log2, constant(x.getType(), 0.6931471805599453));
-}
+Value DeviceEmitter::log(Value x) { return math::LogOp::create(b, loc, x); }
 
 Value DeviceEmitter::tanh(Value x) {
   Type type = x.getType();

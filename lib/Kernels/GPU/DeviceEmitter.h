@@ -116,7 +116,8 @@ public:
   Value maxf(Value x, Value y); ///< the number, if one is NaN
   /// 2^x: one instruction for f32 (2 ulp; -inf gives 0, NaN NaN).
   Value exp2(Value x);
-  Value log(Value x); ///< natural
+  /// Natural; rounded well, as what is far from 1 becomes an exponent again.
+  Value log(Value x);
   /// To about 2e-7 absolute in f32, from exp2.
   Value tanh(Value x);
   Value infinity(Type type, bool negative);

@@ -20,7 +20,8 @@ void tsp::buildDeviceKernelPipeline(OpPassManager &manager,
                             options.architectures.end());
   manager.addPass(createGpuLowerGemmKernels(gemm));
   GpuLowerSdpaKernelsOptions sdpa;
-  sdpa.architecture = options.architectures.front();
+  sdpa.architectures.assign(options.architectures.begin(),
+                            options.architectures.end());
   manager.addPass(createGpuLowerSdpaKernels(sdpa));
   manager.addPass(createGpuLowerFusedKernels());
   manager.addPass(createGpuAddRuntimeKernels());

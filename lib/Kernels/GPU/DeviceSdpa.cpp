@@ -35,15 +35,6 @@ DeviceSdpaEmitter::DeviceSdpaEmitter(DeviceEmitter &e, const SdpaSpec &spec,
     rowTile = e.sub(e.i32(tiles - 1), rowTile);
   keyHead = e.block(1);
   batch = e.block(2);
-
-  auto ofRows = [&](const SdpaTensor &tensor) {
-    return rangeOf(tensor, plan.rows, e.mul(rowTile, plan.rows), spec.rows(),
-                   [&](Value row) { return rowOffset(tensor, row); });
-  };
-  if (spec.hasPositions())
-    rowPositions = ofRows(spec.qPositions);
-  if (spec.hasSegments())
-    rowSegments = ofRows(spec.qSegments);
 }
 
 //===----------------------------------------------------------------------===//
@@ -115,6 +106,17 @@ DeviceSdpaEmitter::rangeOf(const SdpaTensor &tensor, int64_t count, Value first,
     greatest = greatest ? e.max(greatest, value) : value;
   }
   return {e.leastOfWarp(least), e.greatestOfWarp(greatest)};
+}
+
+void DeviceSdpaEmitter::findRanges() {
+  auto ofRows = [&](const SdpaTensor &tensor) {
+    return rangeOf(tensor, plan.rows, e.mul(rowTile, plan.rows), spec.rows(),
+                   [&](Value row) { return rowOffset(tensor, row); });
+  };
+  if (spec.hasPositions())
+    rowPositions = ofRows(spec.qPositions);
+  if (spec.hasSegments())
+    rowSegments = ofRows(spec.qSegments);
 }
 
 std::pair<Value, Value> DeviceSdpaEmitter::keyRange(const SdpaTensor &tensor,

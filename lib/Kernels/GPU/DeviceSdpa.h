@@ -12,6 +12,9 @@
 // or segments prove masked are skipped. Grid: (tiles of rows, key/value heads,
 // batch).
 //
+//   warpgroup    sm_90a; 16-bit inputs, widths in multiples of 16, K and V as
+//                tensor maps can read them: a warp copies, warpgroups have 64
+//                rows each
 //   tensor core  16-bit inputs, widths in multiples of 16: a warp has 16 or 32
 //                rows, S and O are fragments in registers, P goes from one to
 //                the other without leaving them
@@ -30,8 +33,10 @@
 
 namespace tsp {
 
+enum class DeviceSdpaForm { Vector, TensorCore, Warpgroup };
+
 struct DeviceSdpaPlan {
-  bool tensorCore = false;
+  DeviceSdpaForm form = DeviceSdpaForm::Vector;
   int64_t warps = 4;
   int64_t rows = 64;              ///< of a block
   int64_t keys = 64;              ///< of a tile
@@ -39,16 +44,37 @@ struct DeviceSdpaPlan {
   int64_t lanesPerRow = 1;        ///< vector form
   int64_t pitchK = 0, pitchV = 0; ///< bytes from key to key in shared memory
   int64_t pitchQ = 0;             ///< from row to row; 0: Q is in registers
+
+  // Warpgroup form.
+  int64_t consumers = 1; ///< warpgroups with rows
+  int64_t stages = 2;    ///< of K and of V
+
   DeviceLaunch launch;
 };
 
-/// `aligned`: the buffers of Q, K and V start at multiples of 16 bytes.
+/// The general form. `aligned`: the buffers of Q, K and V start at multiples of
+/// 16 bytes.
 DeviceSdpaPlan planDeviceSdpa(const SdpaSpec &spec, bool aligned,
                               const TargetDescription &target);
+/// The form for sm_90a alone. None when the kernel does not suit it; `reason`
+/// says what its tensors lack, if it is that.
+std::optional<DeviceSdpaPlan> planWarpgroupSdpa(const SdpaSpec &spec,
+                                                bool aligned,
+                                                const TargetDescription &target,
+                                                std::string &reason);
+
+/// How the warpgroup form reads K or V, whose heads have `width` elements;
+/// without the buffer's number and offset.
+DeviceTensorMap describeSdpaMap(const SdpaSpec &spec, const SdpaTensor &tensor,
+                                int64_t width, const DeviceSdpaPlan &plan);
+/// Tensor maps of the kernel; null but in the warpgroup form.
+struct SdpaMaps {
+  mlir::Value k, v;
+};
 
 /// Writes the kernel; the buffers of `spec` are pointers to global memory.
 void emitDeviceSdpa(DeviceEmitter &e, const SdpaSpec &spec,
-                    const DeviceSdpaPlan &plan);
+                    const DeviceSdpaPlan &plan, const SdpaMaps &maps);
 
 /// What both forms share: rows, masks, results.
 class DeviceSdpaEmitter {
@@ -74,6 +100,9 @@ protected:
   /// Pointer to an element `offset` (of any width) of a tensor.
   Value at(const SdpaTensor &tensor, Value offset);
 
+  /// Finds which positions and segments the block's rows have, for the two
+  /// below.
+  void findRanges();
   /// The first tile of keys from `tile` on of which a row may see something;
   /// all threads of a warp together.
   Value findTile(Value tile);
@@ -100,10 +129,6 @@ protected:
   /// Stores LSE; `maximum` in units of finished scores.
   void storeLse(const Row &row, Value maximum, Value sum);
   int64_t numTiles() const { return llvm::divideCeil(spec.keys, plan.keys); }
-  bool hasMasks() const {
-    return spec.hasPositions() || spec.hasSegments() || spec.mask.flat ||
-           spec.bias.flat;
-  }
   bool isRagged() const { return spec.keys % plan.keys != 0; }
 
   DeviceEmitter &e;

@@ -1,4 +1,4 @@
-//===- DeviceSdpaForms.h - the two forms of attention -----------*- C++ -*-===//
+//===- DeviceSdpaForms.h - the forms of attention ---------------*- C++ -*-===//
 //
 // Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -12,10 +12,23 @@
 
 namespace tsp {
 
+/// Rows of a warpgroup.
+inline constexpr int64_t kWarpgroupRows = 64;
+
+/// Bytes from the start of shared memory; Q is first. Sides are boxes of 64
+/// columns (Warpgroup.h), the last of them filled up with zeros.
+struct WarpgroupSdpaLayout {
+  int64_t stageBytesK, stageBytesV;
+  int64_t k, v, barriersK, barriersV, tileWords, bytes;
+  WarpgroupSdpaLayout(const SdpaSpec &spec, const DeviceSdpaPlan &plan);
+};
+
 void emitTensorCoreSdpa(DeviceEmitter &e, const SdpaSpec &spec,
                         const DeviceSdpaPlan &plan);
 void emitVectorSdpa(DeviceEmitter &e, const SdpaSpec &spec,
                     const DeviceSdpaPlan &plan);
+void emitWarpgroupSdpa(DeviceEmitter &e, const SdpaSpec &spec,
+                       const DeviceSdpaPlan &plan, const SdpaMaps &maps);
 
 } // namespace tsp
 

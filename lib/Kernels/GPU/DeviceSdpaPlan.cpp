@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DeviceSdpaForms.h"
+#include "Warpgroup.h"
 
 using namespace mlir;
 using namespace tsp;
@@ -16,25 +17,34 @@ static bool isCopyable(const SdpaTensor &tensor) {
          tensor.head % 8 == 0;
 }
 
-static bool suitsTensorCore(const SdpaSpec &spec, bool aligned) {
+static bool areCopyable(const SdpaSpec &spec, bool aligned) {
+  return aligned && isCopyable(spec.q) && isCopyable(spec.k) &&
+         isCopyable(spec.v);
+}
+
+static bool hasTensorCoreShape(const SdpaSpec &spec) {
   Type type = spec.q.element;
   auto suits = [](int64_t width) { return width % 16 == 0 && width <= 256; };
   return (type.isBF16() || type.isF16()) && type == spec.k.element &&
-         type == spec.v.element && suits(spec.width) &&
-         suits(spec.valueWidth) && aligned && isCopyable(spec.q) &&
-         isCopyable(spec.k) && isCopyable(spec.v);
+         type == spec.v.element && suits(spec.width) && suits(spec.valueWidth);
 }
 
 /// Bytes from row to row: an odd number of 16-byte columns.
 static int64_t oddColumns(int64_t width) { return (width / 8 | 1) * 16; }
 
+static void setGrid(DeviceSdpaPlan &plan, const SdpaSpec &spec) {
+  plan.launch.grid = {int64_t(llvm::divideCeil(spec.rows(), plan.rows)),
+                      spec.keyHeads, spec.batch};
+}
+
 DeviceSdpaPlan tsp::planDeviceSdpa(const SdpaSpec &spec, bool aligned,
                                    const TargetDescription &target) {
   DeviceSdpaPlan plan;
-  plan.tensorCore = suitsTensorCore(spec, aligned);
+  bool tensorCore = hasTensorCoreShape(spec) && areCopyable(spec, aligned);
   int64_t widest = std::max(spec.width, spec.valueWidth);
   int64_t buffers = 1;
-  if (plan.tensorCore) {
+  if (tensorCore) {
+    plan.form = DeviceSdpaForm::TensorCore;
     // 128 rows to a block, if blocks enough are left: twice the work for each
     // byte of K and V. Heads up to 128 have registers for two tiles of rows in
     // a warp, which read K and V from shared memory once for both, at the price
@@ -68,18 +78,108 @@ DeviceSdpaPlan tsp::planDeviceSdpa(const SdpaSpec &spec, bool aligned,
     if (plan.keys * (plan.pitchK + plan.pitchV) > 64 * 1024)
       plan.keys = 8;
   }
-  plan.launch.grid = {int64_t(llvm::divideCeil(spec.rows(), plan.rows)),
-                      spec.keyHeads, spec.batch};
+  setGrid(plan, spec);
   plan.launch.block = {plan.warps * 32, 1, 1};
   plan.launch.sharedBytes = buffers * plan.keys * (plan.pitchK + plan.pitchV) +
                             plan.rows * plan.pitchQ;
   return plan;
 }
 
+//===----------------------------------------------------------------------===//
+// The warpgroup form
+//===----------------------------------------------------------------------===//
+
+WarpgroupSdpaLayout::WarpgroupSdpaLayout(const SdpaSpec &spec,
+                                         const DeviceSdpaPlan &plan) {
+  auto sideBytes = [](int64_t lines, int64_t width) {
+    return lines * int64_t(llvm::alignTo(width, 64)) * 2;
+  };
+  stageBytesK = sideBytes(plan.keys, spec.width);
+  stageBytesV = sideBytes(plan.keys, spec.valueWidth);
+  k = sideBytes(plan.rows, spec.width);
+  v = k + plan.stages * stageBytesK;
+  barriersK = v + plan.stages * stageBytesV;
+  barriersV = barriersK + StageRing::barrierBytes(plan.stages);
+  tileWords = barriersV + StageRing::barrierBytes(plan.stages);
+  bytes = tileWords + plan.stages * 4;
+}
+
+/// Whether a tensor map can read K or V: there is a step from key to key, and
+/// none goes backwards.
+static bool isMappable(const SdpaTensor &tensor) {
+  return tensor.row > 0 && tensor.head >= 0 && tensor.batch >= 0;
+}
+
+DeviceTensorMap tsp::describeSdpaMap(const SdpaSpec &spec,
+                                     const SdpaTensor &tensor, int64_t width,
+                                     const DeviceSdpaPlan &plan) {
+  DeviceTensorMap map;
+  map.element = tensor.element;
+  map.sizes = {width, spec.keys};
+  map.strides = {tensor.row * 2};
+  map.box = {64, plan.keys};
+  auto addDim = [&](int64_t size, int64_t stride) {
+    if (stride == 0) // of size 1, or repeated
+      return;
+    map.sizes.push_back(size);
+    map.strides.push_back(stride * 2);
+    map.box.push_back(1);
+  };
+  addDim(spec.keyHeads, tensor.head);
+  addDim(spec.batch, tensor.batch);
+  return map;
+}
+
+std::optional<DeviceSdpaPlan>
+tsp::planWarpgroupSdpa(const SdpaSpec &spec, bool aligned,
+                       const TargetDescription &target, std::string &reason) {
+  if (!hasTensorCoreShape(spec))
+    return std::nullopt;
+  if (!areCopyable(spec, aligned)) {
+    reason = "rows of queries, keys or values are not multiples of 16 bytes "
+             "apart, or do not start at one";
+    return std::nullopt;
+  }
+  if (!isMappable(spec.k) || !isMappable(spec.v)) {
+    reason = "one key or value is repeated, or they are read backwards";
+    return std::nullopt;
+  }
+  DeviceSdpaPlan plan;
+  plan.form = DeviceSdpaForm::Warpgroup;
+  // As many rows as there are and as leave a block for every processor: K and V
+  // are read once for all of them. Three warpgroups have registers for narrow
+  // heads only.
+  auto suits = [&](int64_t consumers) {
+    int64_t tiles = llvm::divideCeil(spec.rows(), consumers * kWarpgroupRows);
+    return spec.rows() > (consumers - 1) * kWarpgroupRows &&
+           tiles * spec.keyHeads * spec.batch >= target.numProcessors;
+  };
+  bool narrow = std::max(spec.width, spec.valueWidth) <= 64;
+  plan.consumers = narrow && suits(3) ? 3 : suits(2) ? 2 : 1;
+  plan.warps = 4 * (plan.consumers + 1);
+  plan.rows = plan.consumers * kWarpgroupRows;
+  // S in f32, P of the tile before (half of it) and O share the registers that
+  // addresses, maxima and, where there are masks, positions leave.
+  int64_t registers = (plan.consumers == 3 ? 128 : 196) -
+                      (spec.hasMasks() ? 28 : 0) - spec.valueWidth / 2;
+  plan.keys = std::min<int64_t>({registers * 4 / 3 / 16 * 16, 176,
+                                 int64_t(llvm::alignTo(spec.keys, 16))});
+  while (WarpgroupSdpaLayout(spec, plan).bytes > target.sharedPerBlock)
+    plan.keys -= 16;
+  setGrid(plan, spec);
+  plan.launch.block = {plan.warps * 32, 1, 1};
+  plan.launch.sharedBytes = WarpgroupSdpaLayout(spec, plan).bytes;
+  return plan;
+}
+
 void tsp::emitDeviceSdpa(DeviceEmitter &e, const SdpaSpec &spec,
-                         const DeviceSdpaPlan &plan) {
-  if (plan.tensorCore)
-    emitTensorCoreSdpa(e, spec, plan);
-  else
-    emitVectorSdpa(e, spec, plan);
+                         const DeviceSdpaPlan &plan, const SdpaMaps &maps) {
+  switch (plan.form) {
+  case DeviceSdpaForm::Warpgroup:
+    return emitWarpgroupSdpa(e, spec, plan, maps);
+  case DeviceSdpaForm::TensorCore:
+    return emitTensorCoreSdpa(e, spec, plan);
+  case DeviceSdpaForm::Vector:
+    return emitVectorSdpa(e, spec, plan);
+  }
 }

@@ -30,13 +30,20 @@ public:
   using GpuLowerSdpaKernelsBase::GpuLowerSdpaKernelsBase;
 
   void runOnOperation() override {
-    const TargetDescription *target = findTargetDescription(architecture);
-    if (!target) {
-      getOperation().emitError("no architecture named '")
-          << architecture << "'; choose one of " << listTargetNames();
-      return signalPassFailure();
+    SmallVector<const TargetDescription *> targets;
+    for (const std::string &name : architectures) {
+      targets.push_back(findTargetDescription(name));
+      if (!targets.back()) {
+        getOperation().emitError("no architecture named '")
+            << name << "'; choose one of " << listTargetNames();
+        return signalPassFailure();
+      }
     }
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
+    if (targets.empty())
+      targets.push_back(findTargetDescription("sm_80"));
+    // Variants come into the module on the way.
+    for (auto function :
+         llvm::to_vector(getOperation().getOps<func::FuncOp>())) {
       FailureOr<SdpaOp> core = findSdpa(function);
       if (failed(core))
         return signalPassFailure();
@@ -44,7 +51,12 @@ public:
         continue;
       if (failed(check(*core)))
         return signalPassFailure();
-      lower(function, *core, *target);
+      for (const TargetDescription *target : targets)
+        if (target->hasWgmma)
+          lowerVariant(function, *core, *target);
+      lower(function, *core, [&](const SdpaSpec &spec, bool aligned) {
+        return planDeviceSdpa(spec, aligned, *targets.front());
+      });
       ++numKernels;
     }
   }
@@ -66,8 +78,37 @@ private:
     return success();
   }
 
-  void lower(func::FuncOp kernel, SdpaOp core,
-             const TargetDescription &target) {
+  using Planner = llvm::function_ref<DeviceSdpaPlan(const SdpaSpec &, bool)>;
+
+  /// The form for one architecture beside the general one, if it has one.
+  static void lowerVariant(func::FuncOp kernel, SdpaOp core,
+                           const TargetDescription &target) {
+    bool aligned = true;
+    SdpaSpec spec = describeSdpa(
+        core, kernel.getBody().front().getTerminator()->getOperands(),
+        {[&](unsigned argument, int64_t offset) {
+           aligned &= isAligned(offset);
+           return Value(kernel.getArgument(argument));
+         },
+         [&](unsigned) { return core.getO(); }});
+    std::string reason;
+    std::optional<DeviceSdpaPlan> plan =
+        planWarpgroupSdpa(spec, aligned, target, reason);
+    if (!plan) {
+      if (!reason.empty())
+        kernel->setAttr(kDeviceNoVariantAttr,
+                        StringAttr::get(kernel.getContext(), reason));
+      return;
+    }
+    func::FuncOp variant = startVariant(kernel, target);
+    lower(variant, *variant.getOps<SdpaOp>().begin(),
+          [&](const SdpaSpec &, bool) { return *plan; });
+  }
+
+  /// Copies read 16 bytes at a time.
+  static bool isAligned(int64_t elements) { return elements % 8 == 0; }
+
+  static void lower(func::FuncOp kernel, SdpaOp core, Planner makePlan) {
     SmallVector<Value> returned(
         kernel.getBody().front().getTerminator()->getOperands());
     Region tensorBody;
@@ -76,16 +117,30 @@ private:
         OpBuilder::atBlockEnd(&device.function.getBody().front());
     DeviceEmitter e(builder, core.getLoc());
     bool aligned = true;
+    // Which buffer a pointer is to, and elements from its start.
+    DenseMap<Value, std::pair<unsigned, int64_t>> places;
     auto input = [&](unsigned argument, int64_t offset) {
-      aligned &= offset % 8 == 0;
-      return e.pointer(device.inputs[argument], offset);
+      aligned &= isAligned(offset);
+      Value pointer = e.pointer(device.inputs[argument], offset);
+      places[pointer] = {argument, offset};
+      return pointer;
     };
     auto output = [&](unsigned result) {
       return e.pointer(device.outputs[result]);
     };
     SdpaSpec spec = describeSdpa(core, returned, {input, output});
-    DeviceSdpaPlan plan = planDeviceSdpa(spec, aligned, target);
-    emitDeviceSdpa(e, spec, plan);
+    DeviceSdpaPlan plan = makePlan(spec, aligned);
+    auto addMap = [&](const SdpaTensor &tensor, int64_t width) {
+      DeviceTensorMap map = describeSdpaMap(spec, tensor, width, plan);
+      auto [buffer, offset] = places.at(tensor.flat);
+      map.buffer = buffer;
+      map.offset = offset * 2;
+      return addTensorMap(device, map);
+    };
+    SdpaMaps maps;
+    if (plan.form == DeviceSdpaForm::Warpgroup)
+      maps = {addMap(spec.k, spec.width), addMap(spec.v, spec.valueWidth)};
+    emitDeviceSdpa(e, spec, plan, maps);
     tensorBody.dropAllReferences();
     finishDeviceForm(kernel, device, plan.launch);
   }

@@ -13,38 +13,25 @@
 //===----------------------------------------------------------------------===//
 
 #include "DeviceSdpaForms.h"
+#include "FragmentSdpa.h"
 #include "TensorCore.h"
 
 using namespace mlir;
 using namespace tsp;
 
 namespace {
-class TensorCoreSdpa : DeviceSdpaEmitter {
+class TensorCoreSdpa : FragmentSdpa {
 public:
-  using DeviceSdpaEmitter::DeviceSdpaEmitter;
+  using FragmentSdpa::FragmentSdpa;
   void emit();
 
 private:
-  /// What a lane carries from tile to tile for 16 rows of its warp: of its two
-  /// rows the maxima and its part of the sums, and fragments of O.
-  struct State {
-    Values maxima, sums, output;
-    explicit State(ValueRange values)
-        : maxima(values.take_front(2)), sums(values.slice(2, 2)),
-          output(values.drop_front(4)) {}
-    void appendTo(Values &all) const {
-      all.append(maxima);
-      all.append(sums);
-      all.append(output);
-    }
-  };
   SmallVector<State, 2> takeStates(ValueRange values) const {
     SmallVector<State, 2> states;
     for (int64_t m = 0; m < plan.rowTiles; ++m)
       states.emplace_back(values.slice(m * stateSize(), stateSize()));
     return states;
   }
-  int64_t stateSize() const { return 4 + spec.valueWidth / 8 * 4; }
 
   void loadQueries();
   /// Columns [16 k, 16 k + 16) of 16 rows of Q.
@@ -53,11 +40,8 @@ private:
                 Value shared, Value tile);
   void copyTiles(Value stage, Value tile);
   SmallVector<Values, 2> emitScores(Value stage);
-  void maskScores(MutableArrayRef<Values> scores, Value tile);
-  Values weigh(Values scores, State &state);
   void addValues(Value stage, ArrayRef<Values> weights,
                  MutableArrayRef<State> states);
-  void storeRows(const State &state, ArrayRef<Row> rows);
 
   /// Adds A B to fragments [n, n + 2) of C for each 16 rows, B being what
   /// loadTiles gives for 16 x 16 elements.
@@ -70,10 +54,9 @@ private:
   int64_t columns() const { return plan.keys / 8; } // fragments of S
   int64_t stageBytes() const { return plan.keys * (plan.pitchK + plan.pitchV); }
 
-  Value shared, quad;
-  SmallVector<Row, 4> rows; ///< of the lane: two for each 16 of the warp
-  Values queries;           ///< fragments of Q in registers, or
-  Value queryTiles;         ///< this lane's pointer to Q in shared memory
+  Value shared;
+  Values queries;   ///< fragments of Q in registers, or
+  Value queryTiles; ///< this lane's pointer to Q in shared memory
 };
 } // namespace
 
@@ -204,74 +187,7 @@ TensorCoreSdpa::emitScores(Value stage) {
   return scores;
 }
 
-void TensorCoreSdpa::maskScores(MutableArrayRef<Values> scores, Value tile) {
-  Value firstKey = e.add(e.mul(tile, plan.keys), e.mul(quad, 2));
-  Values all;
-  for (Values &part : scores)
-    all.append(part);
-  auto change = [&](llvm::function_ref<Value(Value, const Row &, Value)> f) {
-    Values changed;
-    for (auto [i, score] : llvm::enumerate(all)) {
-      int64_t m = i / (columns() * 4), place = i % (columns() * 4);
-      Value key = e.add(firstKey, place / 4 * 8 + place % 2);
-      changed.push_back(f(score, rows[2 * m + place % 4 / 2], key));
-    }
-    return changed;
-  };
-  if (changesScores())
-    all = change([&](Value score, const Row &row, Value key) {
-      return finishScore(score, row, key);
-    });
-  auto mask = [&] {
-    return change([&](Value score, const Row &row, Value key) {
-      return maskScore(score, row, key);
-    });
-  };
-  if (Value seen = seesAll(tile))
-    all = e.choose(
-        seen, ValueRange(all).getTypes(), [&] { return all; }, mask);
-  for (auto [m, part] : llvm::enumerate(scores))
-    llvm::copy(ValueRange(all).slice(m * part.size(), part.size()),
-               part.begin());
-}
-
-/// P = exp(S - maximum); the state moves to the new maximum.
-DeviceSdpaEmitter::Values TensorCoreSdpa::weigh(Values scores, State &state) {
-  Value factor = e.constant(real, exponent());
-  Value minusInfinity = e.infinity(real, /*negative=*/true);
-  for (int64_t h = 0; h < 2; ++h) {
-    Value maximum;
-    for (int64_t i = 2 * h; i < (int64_t)scores.size(); i += 4) {
-      Value two = e.maxf(scores[i], scores[i + 1]);
-      maximum = maximum ? e.maxf(maximum, two) : two;
-    }
-    maximum = e.reduceLanes(maximum, 4,
-                            [&](Value x, Value y) { return e.maxf(x, y); });
-    maximum = e.maxf(state.maxima[h], maximum);
-    // A row that has seen no key yet: -inf - (-inf) would be NaN.
-    Value finite = maximum;
-    if (hasMasks())
-      finite =
-          e.select(e.compare(arith::CmpFPredicate::OEQ, maximum, minusInfinity),
-                   e.constant(real, 0), maximum);
-    Value shift = e.mulf(finite, e.constant(real, -exponent()));
-    Value correction = e.exp2(e.fma(state.maxima[h], factor, shift));
-    Value sum = e.mulf(state.sums[h], correction);
-    for (int64_t i = 2 * h; i < (int64_t)scores.size(); i += 4)
-      for (int64_t j = i; j < i + 2; ++j) {
-        scores[j] = e.exp2(e.fma(scores[j], factor, shift));
-        sum = e.addf(sum, scores[j]);
-      }
-    state.maxima[h] = maximum;
-    state.sums[h] = sum;
-    for (int64_t i = 2 * h; i < (int64_t)state.output.size(); i += 4)
-      for (int64_t j = i; j < i + 2; ++j)
-        state.output[j] = e.mulf(state.output[j], correction);
-  }
-  return scores;
-}
-
-/// O += P V. Fragments of S as an accumulator are those of P as an operand.
+/// O += P V.
 void TensorCoreSdpa::addValues(Value stage, ArrayRef<Values> weights,
                                MutableArrayRef<State> states) {
   Value start = tilePointer(e.shifted(stage, plan.keys * plan.pitchK),
@@ -280,11 +196,9 @@ void TensorCoreSdpa::addValues(Value stage, ArrayRef<Values> weights,
   for (State &state : states)
     output.push_back(state.output);
   for (int64_t k = 0; k < plan.keys / 16; ++k) {
-    SmallVector<Values, 2> a(plan.rowTiles);
-    for (int64_t m = 0; m < plan.rowTiles; ++m)
-      for (int64_t i = k * 8; i < k * 8 + 8; i += 2)
-        a[m].push_back(
-            packPair(e, spec.v.element, weights[m][i], weights[m][i + 1]));
+    SmallVector<Values, 2> a;
+    for (const Values &part : weights)
+      a.push_back(packWeights(ValueRange(part).slice(k * 8, 8)));
     for (int64_t n = 0; n < spec.valueWidth / 8; n += 2) {
       Value place = e.shifted(start, k * 16 * plan.pitchV + n * 16);
       multiply(spec.v.element, a, loadTiles(e, place, /*transpose=*/true), n,
@@ -295,43 +209,13 @@ void TensorCoreSdpa::addValues(Value stage, ArrayRef<Values> weights,
     state.output = part;
 }
 
-void TensorCoreSdpa::storeRows(const State &state, ArrayRef<Row> rows) {
-  for (int64_t h = 0; h < 2; ++h) {
-    const Row &row = rows[h];
-    Value sum = e.reduceLanes(state.sums[h], 4,
-                              [&](Value x, Value y) { return e.addf(x, y); });
-    Value inverse = inverseOf(sum);
-    e.when(storesSums(row, sum), [&] {
-      Value start =
-          at(spec.o, e.add(rowOffset(spec.o, row.number), e.mul(quad, 2)));
-      Type element = spec.o.element;
-      int64_t bytes = element.getIntOrFloatBitWidth() / 8;
-      for (int64_t n = 0; n < spec.valueWidth / 8; ++n) {
-        Value low = e.mulf(state.output[n * 4 + 2 * h], inverse);
-        Value high = e.mulf(state.output[n * 4 + 2 * h + 1], inverse);
-        Value place = e.shifted(start, n * 8 * bytes);
-        if (bytes == 2) {
-          e.store(packPair(e, element, low, high), place, 4);
-        } else {
-          e.store(e.narrow(low, element), place);
-          e.store(e.narrow(high, element), e.shifted(place, bytes));
-        }
-      }
-    });
-    storeMeans(row, sum, quad, 4);
-    Value first = e.compare(arith::CmpIPredicate::eq, quad, e.i32(0));
-    e.when(first, [&] { storeLse(row, state.maxima[h], sum); });
-  }
-}
-
 void TensorCoreSdpa::emit() {
   shared = e.sharedMemory();
-  quad = e.rem(lane, 4);
+  findRanges();
   Value firstRow =
       e.add(e.mul(rowTile, plan.rows), e.mul(warp, 16 * plan.rowTiles));
-  for (int64_t half = 0; half < 2 * plan.rowTiles; ++half)
-    rows.push_back(
-        describeRow(e.add(e.add(firstRow, e.div(lane, 4)), 8 * half)));
+  for (int64_t m = 0; m < plan.rowTiles; ++m)
+    describeRows(e.add(firstRow, 16 * m));
 
   Value tiles = e.i32(numTiles());
   Value first = findTile(e.i32(0));
@@ -339,10 +223,8 @@ void TensorCoreSdpa::emit() {
   loadQueries();
 
   Values init{first, e.i32(0)};
-  for (int64_t m = 0; m < plan.rowTiles; ++m) {
-    init.append(2, e.infinity(real, /*negative=*/true));
-    init.append(stateSize() - 2, e.constant(real, 0));
-  }
+  for (int64_t m = 0; m < plan.rowTiles; ++m)
+    emptyState().appendTo(init);
   Values last = e.loopWhile(
       init, [&](ValueRange carried) { return e.less(carried[0], tiles); },
       [&](ValueRange carried) -> Values {
@@ -357,9 +239,9 @@ void TensorCoreSdpa::emit() {
                [&] { copyTiles(e.shifted(shared, other), next); });
         Value stage = e.shifted(shared, offset);
         SmallVector<Values, 2> scores = emitScores(stage);
-        maskScores(scores, tile);
+        maskScores(scores, tile, seesAll(tile));
         for (auto [part, state] : llvm::zip_equal(scores, states))
-          part = weigh(part, state);
+          rescale(state.output, weigh(part, state));
         addValues(stage, scores, states);
         Values result{next, other};
         for (State &state : states)

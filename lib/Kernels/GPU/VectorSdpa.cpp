@@ -171,6 +171,7 @@ void VectorSdpa::storeRow(ValueRange carried) {
 }
 
 void VectorSdpa::emit() {
+  findRanges();
   shared = e.sharedMemory();
   values = e.shifted(shared, plan.keys * plan.pitchK);
   share = e.rem(thread, plan.lanesPerRow);

@@ -251,6 +251,11 @@ Values tsp::startProduct(DeviceEmitter &e, int64_t columns, ValueRange a,
 // Roles
 //===----------------------------------------------------------------------===//
 
+Value tsp::electLane(DeviceEmitter &e) {
+  return NVVM::ElectSyncOp::create(e.b, e.loc, e.b.getI1Type(),
+                                   /*membermask=*/Value());
+}
+
 static void setRegisters(DeviceEmitter &e, int64_t count, bool increase) {
   NVVM::SetMaxRegisterOp::create(e.b, e.loc, count,
                                  increase
@@ -263,7 +268,8 @@ void tsp::emitRoles(DeviceEmitter &e, const WarpgroupRoles &roles,
                     llvm::function_ref<void(Value)> consume) {
   // What a thread has at first, what the copying one needs, and what remains
   // for the others; in units of 8.
-  constexpr int64_t all = 65536, most = 240, few = 40;
+  constexpr int64_t all = 65536, most = 240;
+  int64_t few = roles.producerRegisters;
   int64_t first = all / (roles.blocks * roles.threads()) / 8 * 8;
   int64_t rest = std::min(most, (first * (roles.consumers + 1) - few) /
                                     roles.consumers / 8 * 8);
@@ -286,9 +292,10 @@ void tsp::emitRoles(DeviceEmitter &e, const WarpgroupRoles &roles,
         Value isFirst = e.compare(arith::CmpIPredicate::eq, warp,
                                   e.i32(4 * roles.consumers));
         e.when(isFirst, [&] {
-          Value elected = NVVM::ElectSyncOp::create(e.b, e.loc, e.b.getI1Type(),
-                                                    /*membermask=*/Value());
-          e.when(elected, produce);
+          if (roles.wholeWarp)
+            produce();
+          else
+            e.when(electLane(e), produce);
         });
         return Values();
       });
@@ -319,9 +326,12 @@ StageRing::Place StageRing::next(const Place &place) {
           e.select(wraps, turned, place.parity)};
 }
 
-Value StageRing::fill(const Place &place, int64_t bytes) {
+void StageRing::awaitEmpty(const Place &place) {
   // It was emptied in the phase before; at first it is empty.
   waitForPhase(e, empty(place.stage), e.bitXor(place.parity, e.i32(1)));
+}
+
+Value StageRing::expect(const Place &place, int64_t bytes) {
   Value barrier = full(place.stage);
   arriveExpecting(e, barrier, bytes);
   return barrier;

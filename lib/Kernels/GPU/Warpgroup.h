@@ -141,17 +141,24 @@ DeviceEmitter::Values waitForProducts(DeviceEmitter &e, int64_t pending,
 // Roles
 //===----------------------------------------------------------------------===//
 
+/// Whether this is the one lane that the lanes of a warp, who are all here,
+/// choose ("elect.sync").
+mlir::Value electLane(DeviceEmitter &e);
+
 /// Warpgroups that multiply come first in the block, then the one that copies.
 struct WarpgroupRoles {
   int64_t consumers = 1;
   int64_t blocks = 1; ///< of a multiprocessor, that registers are to last for
+  bool wholeWarp = false;         ///< a warp produces, not one of its lanes
+  int64_t producerRegisters = 40; ///< of a thread; a multiple of 8
 
   int64_t threads() const { return (consumers + 1) * kWarpgroup; }
 };
 
-/// Runs `produce` in one thread of the last warpgroup, and `consume` in all
-/// threads of the others, with their warpgroup's number (i32, the same register
-/// for all lanes). Registers of the former go to the latter ("setmaxnreg").
+/// Runs `produce` in one thread, or warp, of the last warpgroup, and `consume`
+/// in all threads of the others, with their warpgroup's number (i32, the same
+/// register for all lanes). Registers of the former go to the latter
+/// ("setmaxnreg").
 void emitRoles(DeviceEmitter &e, const WarpgroupRoles &roles,
                llvm::function_ref<void()> produce,
                llvm::function_ref<void(mlir::Value)> consume);
@@ -178,9 +185,14 @@ public:
   Place first();
   Place next(const Place &place);
 
-  /// The producer: waits until the stage is empty, and says how much is copied
+  /// The producer: waits until the stage is empty; then says how much is copied
   /// to it. Copies are counted by the barrier that is returned.
-  mlir::Value fill(const Place &place, int64_t bytes);
+  void awaitEmpty(const Place &place);
+  mlir::Value expect(const Place &place, int64_t bytes);
+  mlir::Value fill(const Place &place, int64_t bytes) {
+    awaitEmpty(place);
+    return expect(place, bytes);
+  }
   /// The consumers: wait until it is full; are done with it.
   void acquire(const Place &place);
   void release(mlir::Value stage);
