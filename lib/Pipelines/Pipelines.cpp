@@ -26,6 +26,7 @@
 #include "tsp/Frontend/Raise.h"
 #include "tsp/Host/Host.h"
 #include "tsp/Kernels/GPU/Passes.h"
+#include "tsp/Kernels/GPU/TargetDescription.h"
 #include "tsp/Kernels/Kernels.h"
 #include "tsp/Kernels/Passes.h"
 #include "tsp/Sharding/Passes.h"
@@ -89,6 +90,10 @@ static void buildSchedule(OpPassManager &manager, const PipelineOptions &options
 
 /// Collectives are started early once it is known which kernel reads them.
 static void buildKernels(OpPassManager &manager, const PipelineOptions &options) {
+  SplitAttentionOptions split;
+  if (options.isDevice())
+    split.units = findTargetDescription(options.architectures.front())->numProcessors;
+  manager.addNestedPass<func::FuncOp>(createSplitAttention(split));
   FormKernelsOptions form;
   form.remarks = options.remarks;
   manager.addPass(createFormKernels(form));

@@ -18,6 +18,31 @@ include "mlir/Pass/PassBase.td"
 // From the program of a rank to kernels in tensor form
 //===----------------------------------------------------------------------===//
 
+def SplitAttention : Pass<"tsp-split-attention", "mlir::func::FuncOp"> {
+  let summary = "Divides the keys of attention that has few rows, as in decoding.";
+  let description = [{
+    A `tsp.sdpa` gives a target one piece of work for each batch index, key/value
+    head and tile of rows. Where these are less than `units`, and rows (queries
+    times heads of a group) at most 64, the keys are divided into parts of equal
+    size, at least 256 keys each, that become batch indices; keys and values are
+    not copied. What the parts give is merged in their order, so that results
+    depend on shapes and `units` alone.
+
+    ```
+    %o, %l = tsp.sdpa %q, %k, %v ... : (tensor<1x1x8x64xbf16>,
+        tensor<1x1024x2x64xbf16>, ...) -> (tensor<1x1x8x64xbf16>, ...)
+    // becomes, with units=8,
+    %ks = stablehlo.reshape %k : ... -> tensor<4x256x2x64xbf16>
+    %os, %ls = tsp.sdpa %qs, %ks, %vs ... -> (tensor<4x1x8x64xf32>, tensor<4x1x8xf32>)
+    // w = exp(ls - max ls); o = sum (os w) / sum w, over the parts
+    ```
+  }];
+  let options = [Option<"units", "units", "int64_t", "16",
+                        "pieces of work that occupy the target">];
+  let dependentDialects = ["tsp::stablehlo::StableHLODialect"];
+  let statistics = [Statistic<"numSplit", "split", "Attention cores divided">];
+}
+
 def FormKernels : Pass<"tsp-form-kernels", "mlir::ModuleOp"> {
   let summary = "Clusters the ops of a rank's program into kernels.";
   let description = [{
