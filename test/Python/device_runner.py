@@ -49,6 +49,7 @@ class Launch:
     shared: int
     workspace: int
     maps: list
+    cluster: tuple  # blocks, which the code asks for itself
 
 
 @dataclasses.dataclass
@@ -93,7 +94,7 @@ def _launches(text, architecture):
         found = _numbers_of(attributes, r"tsp\.device_")
         if not found:
             continue
-        forms[name] = Launch(name, found["grid"], found["block"], found["shared"], found["workspace"], _maps(attributes))
+        forms[name] = Launch(name, found["grid"], found["block"], found["shared"], found["workspace"], _maps(attributes), found.get("cluster", (1, 1, 1)))
         variants.update((name, variant) for variant in re.findall(r"tsp\.device_variant = @([\w.]+)", attributes))
         architectures.update((name, one) for one in re.findall(r'tsp\.device_architecture = "(\w+)"', attributes))
 

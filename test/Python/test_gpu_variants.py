@@ -29,10 +29,10 @@ gpu.module @tsp_device {
     gpu.return
   }
 
-  // y = 3 x, by boxes of 4 x 32, through shared memory that sm_80 does not have.
+  // y = 3 x, by boxes of 4 x 32, through shared memory that sm_80 does not have. Two blocks, which lie side by side, are a cluster.
   llvm.mlir.global internal @barrier() {addr_space = 3 : i32, alignment = 8 : i64} : !llvm.array<1 x i64>
   gpu.func @scale_sm_90a(%x: memref<6x40xf32>, %y: memref<6x40xf32>, %workspace: memref<1024xi8>, %map: !llvm.ptr) kernel
-      attributes {known_block_size = array<i32: 128, 1, 1>, tsp.device_architecture = "sm_90a"} {
+      attributes {known_block_size = array<i32: 128, 1, 1>, known_cluster_size = array<i32: 2, 1, 1>, tsp.device_architecture = "sm_90a"} {
     %barrier = llvm.mlir.addressof @barrier : !llvm.ptr<3>
     %shared = gpu.dynamic_shared_memory : memref<?xi8, #gpu.address_space<workgroup>>
     %c0 = arith.constant 0 : index
@@ -50,7 +50,8 @@ gpu.module @tsp_device {
     %zero = arith.constant 0 : i32
     %three = arith.constant 3.0 : f32
     %t = gpu.thread_id x
-    %bx = gpu.block_id x
+    %rank = nvvm.read.ptx.sreg.cluster.ctaid.x : i32
+    %bx = arith.index_cast %rank : i32 to index
     %by = gpu.block_id y
     %column = arith.muli %bx, %c32 : index
     %row = arith.muli %by, %c4 : index
@@ -94,6 +95,7 @@ func.func private @scale(memref<6x40xf32>, memref<6x40xf32>)
 func.func private @scale_sm_90a(memref<6x40xf32>, memref<6x40xf32>)
   attributes {tsp.kernel, tsp.tied = array<i64: -1>, tsp.device_grid = array<i64: 2, 2, 1>, tsp.device_block = array<i64: 128, 1, 1>,
               tsp.device_shared = 200192 : i64, tsp.device_workspace = 1024 : i64, tsp.device_architecture = "sm_90a",
+              tsp.device_cluster = array<i64: 2, 1, 1>,
               tsp.device_maps = [{buffer = 0 : i64, offset = 0 : i64, element = f32, sizes = array<i64: 40, 6>,
                                   strides = array<i64: 160>, box = array<i64: 32, 4>, swizzle = 0 : i64}]}
 """

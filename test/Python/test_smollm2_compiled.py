@@ -74,10 +74,12 @@ def test_forward_bf16(forward, tmp_path, ranks, strategy):
     judge(exported, harness.run(exported, harness.compile_case(exported, tmp_path, f"t={ranks}", strategy)), "bf16")
 
 
-@pytest.mark.parametrize("ranks", [2, 4])
-def test_forward_on_emulated_gpus(forward, tmp_path, ranks):
+@pytest.mark.parametrize("ranks, capability, options", [(2, "8.0", ("--target=cuda:sm_80",)), (4, "8.0", ("--target=cuda:sm_80",)),
+                                                        (2, "9.0", ("--target=cuda:sm_80,sm_90a", "--embed-ptx=all"))])
+def test_forward_on_emulated_gpus(forward, monkeypatch, tmp_path, ranks, capability, options):
+    monkeypatch.setenv("TSP_EMULATED_CAPABILITY", capability)
     exported = forward("bf16")
-    executable = harness.compile_case(exported, tmp_path, f"t={ranks}", "tsp", ("--target=cuda:sm_80",))
+    executable = harness.compile_case(exported, tmp_path, f"t={ranks}", "tsp", options)
     begin = time.perf_counter()
     result = harness.run(exported, executable, "--emulate")
     print(f"ran in {time.perf_counter() - begin:.1f} s")

@@ -80,6 +80,26 @@ static LogicalResult checkLimits(gpu::GPUFuncOp function) {
   return success();
 }
 
+/// Clusters of up to 8 blocks run everywhere ("Thread Block Clusters" of the
+/// CUDA C++ Programming Guide); the grid must be whole ones.
+static LogicalResult checkCluster(func::FuncOp kernel) {
+  DeviceLaunch launch = getDeviceLaunch(kernel);
+  int64_t blocks = 1;
+  for (auto [size, of] : llvm::zip_equal(launch.cluster, launch.grid)) {
+    if (size < 1 || of % size != 0)
+      return kernel.emitError("kernel @")
+             << kernel.getName() << " has a grid of [" << launch.grid
+             << "] blocks, which is not made of clusters of [" << launch.cluster
+             << "]";
+    blocks *= size;
+  }
+  if (blocks > 8)
+    return kernel.emitError("kernel @")
+           << kernel.getName() << " has clusters of " << blocks
+           << " blocks, more than 8";
+  return success();
+}
+
 /// Kernels are shaped for the first architecture; others may have less memory.
 static LogicalResult checkShared(func::FuncOp kernel, gpu::GPUFuncOp function,
                                  ArrayRef<std::string> architectures) {
@@ -166,7 +186,7 @@ public:
       if (failed(checkLimits(function)))
         return signalPassFailure();
     for (func::FuncOp kernel : kernels)
-      if (failed(checkTensorMaps(kernel)) ||
+      if (failed(checkTensorMaps(kernel)) || failed(checkCluster(kernel)) ||
           failed(checkShared(
               kernel, device.lookupSymbol<gpu::GPUFuncOp>(kernel.getName()),
               llvm::to_vector(architectures))))

@@ -128,16 +128,16 @@ def compile_variants(variants: list[Variant], folder: pathlib.Path, architecture
 
 
 def count(variants: list[Variant], folder: pathlib.Path, architecture: str = "sm_80") -> list[dict]:
-    """The checker's counters of one block of each kernel."""
+    """The checker's counters of one block, or cluster of blocks, of each kernel; and its `blocks`."""
     ptx, launches = device_runner.compile_ptx("\n".join(variant.text(f"k{i}") for i, variant in enumerate(variants)), folder, architecture)
     module = device_runner.device(architecture).module(ptx, checker=True)
     counters = []
     for i, variant in enumerate(variants):
         how = launches[f"k{i}"]
         inputs = [np.zeros(shape, DTYPES[dtype]) for shape, dtype in variant.inputs]
-        module.run(how.name, (1, 1, 1), how.block, inputs, [(shape, DTYPES[dtype]) for shape, dtype in variant.outputs], shared=how.shared,
+        module.run(how.name, how.cluster, how.block, inputs, [(shape, DTYPES[dtype]) for shape, dtype in variant.outputs], shared=how.shared,
                    workspace=how.workspace, maps=how.maps)
-        counters.append(cuda_driver.counters(how.name))
+        counters.append(cuda_driver.counters(how.name) | {"blocks": math.prod(how.cluster)})
     return counters
 
 
@@ -166,7 +166,7 @@ def tensor_table(variants: list[Variant], kernels: dict, counters: list[dict], a
     for i, (variant, counted) in enumerate(zip(variants, counters)):
         kernel = kernels[f"k{i}", architecture]
         blocks = math.prod(kernel["grid"])
-        mma = variant.flops / MMA_FLOPS / blocks
+        mma = variant.flops / MMA_FLOPS / blocks * counted["blocks"]
         passes = counted["shared_passes"] / max(counted["shared_requests"], 1)
         lines.append(f"| {variant.title} | {blocks} | {mma / (counted['global_sectors'] * 32 / 1024):.1f} | {passes:.2f} | "
                      f"{counted['global_sectors'] / counted['global_ideal_sectors']:.2f} | {roofline(variant, kernel, BOARDS[architecture]):.0%} |")
@@ -189,7 +189,7 @@ def main() -> None:
         "bank conflicts.", "",
         f"Registers a thread, shared memory and blocks x threads that a multiprocessor holds, occupancy. Bytes spilled, all kernels together: {spills}.", "",
         *resources_table(variants, kernels), "",
-        "Kernels on tensor cores. Bank passes and sectors are counted on one block by the emulation's checker: 1.00 is no conflict, and no byte read that",
+        "Kernels on tensor cores. Bank passes and sectors are counted on one block (or cluster) by the emulation's checker: 1.00 is no conflict, and no byte read that",
         "is not used. Products are of 16 x 8 x 16, as one `mma.sync` does; `wgmma` of m64n256k16 is 128 of them. The last column is a roofline: memory",
         "delivers every value once, the last wave of blocks is not full; nothing else is lost.", "",
         *(line for architecture, board in BOARDS.items()

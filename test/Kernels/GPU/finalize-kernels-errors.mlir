@@ -55,3 +55,29 @@ func.func private @k_sm_86(memref<4xf32>)
   attributes {tsp.kernel, tsp.tied = array<i64: -1>, tsp.device_grid = array<i64: 1, 1, 1>,
               tsp.device_block = array<i64: 32, 1, 1>, tsp.device_shared = 131072 : i64,
               tsp.device_workspace = 0 : i64, tsp.device_architecture = "sm_86"}
+
+// -----
+
+gpu.module @tsp_device {
+  gpu.func @k(%x: memref<4xf32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    gpu.return
+  }
+}
+// expected-error@+1 {{kernel @k has a grid of [3, 1, 1] blocks, which is not made of clusters of [2, 1, 1]}}
+func.func private @k(memref<4xf32>)
+  attributes {tsp.kernel, tsp.tied = array<i64: -1>, tsp.device_grid = array<i64: 3, 1, 1>,
+              tsp.device_block = array<i64: 32, 1, 1>, tsp.device_shared = 0 : i64,
+              tsp.device_workspace = 0 : i64, tsp.device_cluster = array<i64: 2, 1, 1>}
+
+// -----
+
+gpu.module @tsp_device {
+  gpu.func @k(%x: memref<4xf32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    gpu.return
+  }
+}
+// expected-error@+1 {{kernel @k has clusters of 9 blocks, more than 8}}
+func.func private @k(memref<4xf32>)
+  attributes {tsp.kernel, tsp.tied = array<i64: -1>, tsp.device_grid = array<i64: 9, 1, 1>,
+              tsp.device_block = array<i64: 32, 1, 1>, tsp.device_shared = 0 : i64,
+              tsp.device_workspace = 0 : i64, tsp.device_cluster = array<i64: 9, 1, 1>}
