@@ -49,6 +49,17 @@ struct MatrixDescriptor {
                     index % 8 * pitch());
   }
 
+  /// No row of `count` rows or columns (from 0 on) ends behind this offset.
+  uint32_t end(bool isTransposed, uint32_t count) const {
+    uint32_t patterns = (count / 8 - 1) / rowsOfPattern();
+    uint32_t last = !isTransposed ? alongKGroup(count / 8 - 1, 1)
+                    : swizzleMask
+                        ? stride + swizzleMask * 16 + patterns * leading
+                        : leading + patterns * stride;
+    // The swizzle stays within a line of 128 bytes.
+    return (start + last + 8 * pitch() + 127) / 128 * 128;
+  }
+
   /// Exchanges the 16-byte pieces of a 128-byte line by the line's number in
   /// the pattern.
   template <typename T> TSP_ALWAYS_INLINE T swizzled(T address) const {

@@ -83,6 +83,27 @@ static void checkWarpgroup(Context context, uint32_t site, uint32_t mask) {
                           "are not a multiple of 128");
 }
 
+/// Faults unless the tiles are in shared memory.
+static void checkTiles(Context context, uint32_t siteIndex, uint64_t a,
+                       uint64_t b) {
+  BlockRunner &block = *context->block;
+  const ProductForm &form = block.site(siteIndex).product;
+  uint32_t end = MatrixDescriptor(b).end(form.isTransposedB, form.columns);
+  if (!form.isAInRegisters)
+    end = std::max(end, MatrixDescriptor(a).end(form.isTransposedA,
+                                                warpsOfWarpgroup * wgmmaRows));
+  if (end <= block.sharedSize())
+    return;
+  visitTiles(form, a, b, context->warp, [&](char matrix, uint32_t offset) {
+    if (offset + 16 > block.sharedSize())
+      block.fault(*context, siteIndex, 0,
+                  std::string("the descriptor of ") + matrix +
+                      " reaches shared address " + std::to_string(offset) +
+                      ": the block has " + std::to_string(block.sharedSize()) +
+                      " bytes");
+  });
+}
+
 void wgmma(Context context, uint32_t siteIndex, uint32_t mask,
            uint32_t *const *sums, uint32_t *const *fragment, Lanes64 a,
            Lanes64 b, uint32_t accumulates) {
@@ -97,15 +118,7 @@ void wgmma(Context context, uint32_t siteIndex, uint32_t mask,
   uint64_t descriptorOfB = sameInAll(context, siteIndex, b, "B");
   uint64_t descriptorOfA =
       form.isAInRegisters ? 0 : sameInAll(context, siteIndex, a, "A");
-  visitTiles(form, descriptorOfA, descriptorOfB, context->warp,
-             [&](char matrix, uint32_t offset) {
-               if (offset + 16 > block.sharedSize())
-                 block.fault(*context, siteIndex, 0,
-                             std::string("the descriptor of ") + matrix +
-                                 " reaches shared address " +
-                                 std::to_string(offset) + ": the block has " +
-                                 std::to_string(block.sharedSize()) + " bytes");
-             });
+  checkTiles(context, siteIndex, descriptorOfA, descriptorOfB);
   Products &products = block.warpOf(context).products;
   for (uint64_t part : {uint64_t(siteIndex), descriptorOfA, descriptorOfB})
     products.history = (products.history ^ part) * 0x9e3779b97f4a7c15u;
