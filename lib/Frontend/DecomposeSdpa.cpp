@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "tsp/Dialect/StableHLO/IR/ReduceOver.h"
 #include "tsp/Frontend/Raise.h"
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -115,15 +116,8 @@ template <typename OpTy>
 Value Decomposer::reduceKeys(Value value, double init) {
   Type element = type(value).getElementType();
   auto scalar = RankedTensorType::get({}, element);
-  auto reduce = stablehlo::ReduceOp::create(b, ValueRange{value},
-                                            ValueRange{splat(scalar, init)},
-                                            ArrayRef<int64_t>{4});
-  OpBuilder::InsertionGuard guard(b);
-  Block *body = b.createBlock(&reduce.getBody(), {}, {scalar, scalar},
-                              {b.getLoc(), b.getLoc()});
-  Value sum = OpTy::create(b, body->getArgument(0), body->getArgument(1));
-  stablehlo::ReturnOp::create(b, sum);
-  return reduce->getResult(0);
+  return stablehlo::reduceOver<OpTy>(b, b.getLoc(), value, splat(scalar, init),
+                                     {4});
 }
 
 Value Decomposer::dot(Value lhs, Value rhs, ArrayRef<int64_t> lhsBatch,

@@ -1,4 +1,4 @@
-//===- RaiseLosses.cpp - log-sum-exps that can be taken in parts ----------===//
+//===- RaiseLosses.cpp - reductions that can be taken in parts ------------===//
 //
 // Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -7,6 +7,8 @@
 
 #include "Projection.h"
 
+#include "tsp/Dialect/StableHLO/IR/ArgMax.h"
+#include "tsp/Dialect/StableHLO/IR/ReduceOver.h"
 #include "tsp/Frontend/Raise.h"
 
 #include "mlir/IR/PatternMatch.h"
@@ -67,16 +69,8 @@ static Value rowOf(OpBuilder &builder, Value value, int64_t dim) {
 static Value sumOver(OpBuilder &builder, Location loc, Value value,
                      ArrayRef<int64_t> dims) {
   auto scalar = RankedTensorType::get({}, typeOf(value).getElementType());
-  auto reduce = ReduceOp::create(
-      builder, loc, ValueRange{value},
-      ValueRange{raise::emitSplat(builder, loc, scalar, 0)}, dims);
-  OpBuilder::InsertionGuard guard(builder);
-  Block *body =
-      builder.createBlock(&reduce.getBody(), {}, {scalar, scalar}, {loc, loc});
-  Value sum =
-      AddOp::create(builder, loc, body->getArgument(0), body->getArgument(1));
-  stablehlo::ReturnOp::create(builder, loc, sum);
-  return reduce->getResult(0);
+  Value zero = raise::emitSplat(builder, loc, scalar, 0);
+  return reduceOver<AddOp>(builder, loc, value, zero, dims);
 }
 
 /// Whether the op adds up one operand, starting from zero.
@@ -238,11 +232,75 @@ struct SumBeforeShift : OpRewritePattern<ReduceOp> {
   }
 };
 
+/// argmin(x) -> -argmax(-x). Integers are turned bit by bit, which has no overflow.
+struct ArgMinAsArgMax : OpRewritePattern<ReduceOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ReduceOp reduce,
+                                PatternRewriter &rewriter) const override {
+    if (reduce.getInputs().size() != 2 || isArgMaxReducer(reduce.getBody()))
+      return failure();
+    Location loc = reduce.getLoc();
+    bool isFloat =
+        isa<FloatType>(typeOf(reduce.getInputs()[0]).getElementType());
+    auto turn = [&](Value value) -> Value {
+      if (isFloat)
+        return NegOp::create(rewriter, loc, value);
+      return NotOp::create(rewriter, loc, value);
+    };
+    auto turned = cast<ReduceOp>(reduce->clone());
+    turnComparisons(turned.getBody());
+    if (!isArgMaxReducer(turned.getBody())) {
+      turned->erase();
+      return failure();
+    }
+    SmallVector<Value> operands(reduce->getOperands());
+    operands[0] = turn(operands[0]);
+    operands[2] = turn(operands[2]);
+    turned->setOperands(operands);
+    rewriter.insert(turned);
+    rewriter.replaceOp(reduce,
+                       {turn(turned->getResult(0)), turned->getResult(1)});
+    return success();
+  }
+
+private:
+  /// Of the values, which are the first and the third argument.
+  static void turnComparisons(Region &body) {
+    auto isValue = [](Value value) {
+      auto argument = dyn_cast<BlockArgument>(value);
+      return argument && argument.getArgNumber() % 2 == 0;
+    };
+    body.walk([&](CompareOp compare) {
+      if (isValue(compare.getLhs()) && isValue(compare.getRhs()))
+        compare.setComparisonDirection(
+            swapSides(compare.getComparisonDirection()));
+    });
+  }
+
+  static ComparisonDirection swapSides(ComparisonDirection direction) {
+    switch (direction) {
+    case ComparisonDirection::EQ:
+    case ComparisonDirection::NE:
+      return direction;
+    case ComparisonDirection::GE:
+      return ComparisonDirection::LE;
+    case ComparisonDirection::GT:
+      return ComparisonDirection::LT;
+    case ComparisonDirection::LE:
+      return ComparisonDirection::GE;
+    case ComparisonDirection::LT:
+      return ComparisonDirection::GT;
+    }
+    llvm_unreachable("all directions are handled");
+  }
+};
+
 struct RaiseLosses : public tsp::impl::RaiseLossesBase<RaiseLosses> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<RaiseLogSumExp, TakeBeforeShift, SumBeforeShift>(
-        &getContext());
+    patterns.add<RaiseLogSumExp, TakeBeforeShift, SumBeforeShift,
+                 ArgMinAsArgMax>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       return signalPassFailure();
     getOperation()->walk([&](LogSumExpOp) { ++numRaised; });

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ArgMax.h"
 #include "LocalOps.h"
 #include "Rules.h"
-#include "tsp/Dialect/StableHLO/IR/StableHLODialect.h"
+#include "tsp/Dialect/StableHLO/IR/ArgMax.h"
+#include "tsp/Dialect/StableHLO/IR/ReduceOver.h"
 
 #include <limits>
 
@@ -37,15 +37,8 @@ template <typename OpTy>
 static Value reduceOver(OpBuilder &b, Location loc, Value value, int64_t dim,
                         double init) {
   auto scalar = RankedTensorType::get({}, typeOf(value).getElementType());
-  auto reduce =
-      ReduceOp::create(b, loc, ValueRange{value},
-                       ValueRange{splat(b, loc, scalar, init)}, {dim});
-  OpBuilder::InsertionGuard guard(b);
-  Block *body =
-      b.createBlock(&reduce.getBody(), {}, {scalar, scalar}, {loc, loc});
-  Value next = OpTy::create(b, loc, body->getArgument(0), body->getArgument(1));
-  stablehlo::ReturnOp::create(b, loc, next);
-  return reduce->getResult(0);
+  return stablehlo::reduceOver<OpTy>(b, loc, value,
+                                     splat(b, loc, scalar, init), {dim});
 }
 
 namespace {

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tsp/Sharding/Strategy.h"
-#include "ArgMax.h"
+#include "tsp/Dialect/StableHLO/IR/ArgMax.h"
 #include "tsp/Dialect/StableHLO/IR/StableHLODialect.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -268,7 +268,7 @@ void Seeds::findRoles(func::FuncOp func) {
     } else if (auto lse = dyn_cast<LogSumExpOp>(op)) {
       note(scored, lse.getInput(), lse.getDim());
     } else if (auto reduce = dyn_cast<stablehlo::ReduceOp>(op)) {
-      bool isArgMax = isArgMaxReducer(reduce.getBody());
+      bool isArgMax = stablehlo::isArgMaxReducer(reduce.getBody());
       for (int64_t d : reduce.getDimensions())
         note(isArgMax ? scored : hidden, reduce.getInputs()[0], d);
     } else if (auto dot = dyn_cast<stablehlo::DotGeneralOp>(op)) {

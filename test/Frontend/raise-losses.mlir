@@ -85,3 +85,33 @@ func.func @left_alone(%x: tensor<5x17xbf16>, %m: tensor<5x17xbf16>, %y: tensor<5
   %u = stablehlo.log %t : tensor<5xf32>
   return %l, %u : tensor<5xbf16>, tensor<5xf32>
 }
+
+// argmin is argmax of what is turned round: floats by their sign, integers bit by
+// bit. NaN comes first in both.
+// CHECK-LABEL: func.func @argmin
+// CHECK: %[[N:.*]] = stablehlo.negate %arg0
+// CHECK: stablehlo.reduce(%[[N]] init: %{{.*}}), (%arg1 init: %{{.*}})
+// CHECK: stablehlo.compare GT
+// CHECK: stablehlo.compare NE
+// CHECK: stablehlo.compare EQ
+// CHECK: stablehlo.compare LT
+// CHECK: stablehlo.negate
+func.func @argmin(%x: tensor<5x17xf32>, %i: tensor<5x17xi32>) -> (tensor<5xf32>, tensor<5xi32>) {
+  %high = stablehlo.constant dense<0x7F800000> : tensor<f32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %v, %w = stablehlo.reduce(%x init: %high), (%i init: %zero) across dimensions = [1]
+      : (tensor<5x17xf32>, tensor<5x17xi32>, tensor<f32>, tensor<i32>) -> (tensor<5xf32>, tensor<5xi32>)
+    reducer(%a: tensor<f32>, %b: tensor<f32>) (%ia: tensor<i32>, %ib: tensor<i32>) {
+    %less = stablehlo.compare LT, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %nan = stablehlo.compare NE, %a, %a, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %first = stablehlo.or %less, %nan : tensor<i1>
+    %equal = stablehlo.compare EQ, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %lower = stablehlo.compare LT, %ia, %ib, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %tie = stablehlo.and %equal, %lower : tensor<i1>
+    %take = stablehlo.or %first, %tie : tensor<i1>
+    %value = stablehlo.select %first, %a, %b : tensor<i1>, tensor<f32>
+    %index = stablehlo.select %take, %ia, %ib : tensor<i1>, tensor<i32>
+    stablehlo.return %value, %index : tensor<f32>, tensor<i32>
+  }
+  return %v, %w : tensor<5xf32>, tensor<5xi32>
+}

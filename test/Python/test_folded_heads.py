@@ -51,12 +51,17 @@ def argmax(logits, labels):
     return jnp.argmax(logits, axis=-1)
 
 
+def argmin(logits, labels):
+    import jax.numpy as jnp
+    return jnp.argmin(logits, axis=-1)
+
+
 def argmax_and_score(logits, labels):
     import jax.numpy as jnp
     return jnp.argmax(logits, axis=-1), jnp.max(logits, axis=-1)
 
 
-HEADS = [log_softmax_taken, log_softmax_one_hot, one_hot_summed_at_once, logsumexp_taken, shifted_by_hand, softcapped, argmax, argmax_and_score]
+HEADS = [log_softmax_taken, log_softmax_one_hot, one_hot_summed_at_once, logsumexp_taken, shifted_by_hand, softcapped, argmax, argmin, argmax_and_score]
 
 
 def head(function):

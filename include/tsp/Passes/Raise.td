@@ -51,7 +51,7 @@ def RaiseAttention : Pass<"tsp-raise-attention"> {
 }
 
 def RaiseLosses : Pass<"tsp-raise-losses"> {
-  let summary = "Turns log-sum-exps in plain ops into tsp.logsumexp.";
+  let summary = "Turns log-sum-exps in plain ops into tsp.logsumexp, argmin into argmax.";
   let description = [{
     log(sum(exp(x - m))) with any m of a row becomes logsumexp(x) - m, when nothing
     else uses the exponentials (a gradient does). What is then taken of a row of
@@ -65,6 +65,7 @@ def RaiseLosses : Pass<"tsp-raise-losses"> {
     So a loss asks of the logits only for maxima, log-sum-exps and labels' elements,
     each of which can be taken in parts: it folds over the vocabulary, and no rank
     ever has a whole row of logits. Sums may be rounded otherwise than as written.
+    argmin(x) becomes -argmax(-x), which can be taken in parts too.
   }];
   let statistics = [
     Statistic<"numRaised", "raised", "Log-sum-exps raised to tsp.logsumexp">

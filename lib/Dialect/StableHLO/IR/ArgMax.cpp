@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ArgMax.h"
+#include "tsp/Dialect/StableHLO/IR/ArgMax.h"
 #include "tsp/Dialect/StableHLO/IR/StableHLODialect.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -81,7 +81,7 @@ static std::optional<SmallVector<double>> run(Block &block,
   return std::nullopt;
 }
 
-bool tsp::isArgMaxReducer(Region &body) {
+bool stablehlo::isArgMaxReducer(Region &body) {
   if (!body.hasOneBlock() || body.getNumArguments() != 4)
     return false;
   auto elementOf = [&](unsigned i) {

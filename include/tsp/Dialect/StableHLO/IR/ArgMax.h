@@ -5,18 +5,18 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef TSP_LIB_SHARDING_ARGMAX_H
-#define TSP_LIB_SHARDING_ARGMAX_H
+#ifndef TSP_DIALECT_STABLEHLO_IR_ARGMAX_H
+#define TSP_DIALECT_STABLEHLO_IR_ARGMAX_H
 
 #include "mlir/IR/Region.h"
 
-namespace tsp {
+namespace tsp::stablehlo {
 
 /// Whether a reducer of pairs (value, index) keeps the greater value, NaN being
 /// greater than any number, and of equal values the lowest index. Between two
 /// NaNs the index may also be that of the first pair.
 bool isArgMaxReducer(mlir::Region &body);
 
-} // namespace tsp
+} // namespace tsp::stablehlo
 
-#endif // TSP_LIB_SHARDING_ARGMAX_H
+#endif // TSP_DIALECT_STABLEHLO_IR_ARGMAX_H
