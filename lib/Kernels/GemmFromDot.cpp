@@ -100,6 +100,12 @@ Type tsp::dotComputeType(stablehlo::DotGeneralOp dot) {
   return isDouble ? builder.getF64Type() : builder.getF32Type();
 }
 
+bool tsp::isProductOfBytes(stablehlo::DotGeneralOp dot) {
+  return getElementTypeOrSelf(dot.getLhs()).isSignlessInteger(8) &&
+         getElementTypeOrSelf(dot.getRhs()).isSignlessInteger(8) &&
+         getElementTypeOrSelf(dot).isSignlessInteger(32);
+}
+
 DotProduct tsp::takeApart(stablehlo::DotGeneralOp dot, Type compute,
                           ArrayRef<StridedDim> dims) {
   auto numbers = dot.getDotDimensionNumbers();

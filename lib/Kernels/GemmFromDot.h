@@ -27,7 +27,10 @@ struct DotProduct {
 /// Whether the product can be computed in f32 or f64, and in which.
 mlir::Type dotComputeType(stablehlo::DotGeneralOp dot);
 
-/// Normalises a dot_general of floats without empty dims; `dims` are those of
+/// Whether the product is one of 8-bit integers with a sign, in 32 bits.
+bool isProductOfBytes(stablehlo::DotGeneralOp dot);
+
+/// Normalises a dot_general without empty dims; `dims` are those of
 /// its result in the buffer that it is stored to, by which the loops are
 /// chosen.
 DotProduct takeApart(stablehlo::DotGeneralOp dot, mlir::Type compute,

@@ -15,6 +15,17 @@
 using namespace mlir;
 using namespace tsp;
 
+/// The element types that generators round sums to.
+static bool canRound(Type type) {
+  return type.isF64() || type.isF32() || type.isF16() || type.isBF16();
+}
+
+/// Whether a kernel may have values of this type on the way from sums of type
+/// `compute` to its result.
+static bool canFollow(Type type, Type compute) {
+  return canRound(type) || type == compute;
+}
+
 namespace {
 
 /// What happens to a product on its way to the kernel's result: element types
@@ -25,8 +36,8 @@ struct ResultChain {
 };
 
 /// Follows the result of a kernel up to its dot_general.
-std::optional<ResultChain> followResult(Value result,
-                                        stablehlo::DotGeneralOp dot) {
+std::optional<ResultChain>
+followResult(Value result, stablehlo::DotGeneralOp dot, Type compute) {
   auto type = cast<RankedTensorType>(result.getType());
   ResultChain chain{{}, rowMajorDims(type.getShape())};
   while (result.getDefiningOp() != dot) {
@@ -54,9 +65,9 @@ std::optional<ResultChain> followResult(Value result,
   }
   chain.types.push_back(getElementTypeOrSelf(result.getType()));
   std::reverse(chain.types.begin(), chain.types.end());
-  for (Type t : chain.types)
-    if (!t.isF64() && !t.isF32() && !t.isF16() && !t.isBF16())
-      return std::nullopt;
+  if (!llvm::all_of(chain.types,
+                    [&](Type type) { return canFollow(type, compute); }))
+    return std::nullopt;
   return chain;
 }
 
@@ -110,18 +121,14 @@ private:
   stablehlo::DotGeneralOp dot;
   DenseMap<Value, bool> known, needs;
 };
-
-/// The element types that generators round sums to.
-bool canRound(Type type) {
-  return type.isF64() || type.isF32() || type.isF16() || type.isBF16();
-}
 } // namespace
 
 /// Whether each element of each result is computed from the element of `dot` at
 /// the same place and from what is in memory.
-static bool isEpilogue(ValueRange results, stablehlo::DotGeneralOp dot) {
+static bool isEpilogue(ValueRange results, stablehlo::DotGeneralOp dot,
+                       Type compute) {
   EpilogueCheck check(dot);
-  return canRound(dot.getType().getElementType()) &&
+  return canFollow(dot.getType().getElementType(), compute) &&
          llvm::all_of(results, [&](Value result) {
            return cast<RankedTensorType>(result.getType()).getShape() ==
                       dot.getType().getShape() &&
@@ -129,7 +136,8 @@ static bool isEpilogue(ValueRange results, stablehlo::DotGeneralOp dot) {
          });
 }
 
-std::optional<GemmKernel> tsp::matchGemmKernel(func::FuncOp function) {
+std::optional<GemmKernel> tsp::matchGemmKernel(func::FuncOp function,
+                                               bool takesBytes) {
   if (!llvm::hasSingleElement(function.getBody()))
     return std::nullopt;
   Block &body = function.getBody().front();
@@ -146,6 +154,8 @@ std::optional<GemmKernel> tsp::matchGemmKernel(func::FuncOp function) {
       return std::nullopt;
   }
   Type compute = dotComputeType(kernel.dot);
+  if (!compute && takesBytes && isProductOfBytes(kernel.dot))
+    compute = IntegerType::get(function.getContext(), 32);
   if (!compute)
     return std::nullopt;
 
@@ -153,11 +163,11 @@ std::optional<GemmKernel> tsp::matchGemmKernel(func::FuncOp function) {
   SmallVector<StridedDim> dims = rowMajorDims(kernel.dot.getType().getShape());
   std::optional<ResultChain> chain;
   if (results.size() == 1)
-    chain = followResult(results.front(), kernel.dot);
+    chain = followResult(results.front(), kernel.dot, compute);
   if (chain) {
     dims = chain->dims;
     kernel.roundings = chain->types;
-  } else if (!isEpilogue(results, kernel.dot)) {
+  } else if (!isEpilogue(results, kernel.dot, compute)) {
     return std::nullopt;
   }
   kernel.product = takeApart(kernel.dot, compute, dims);

@@ -26,8 +26,10 @@ struct GemmKernel {
   std::optional<llvm::SmallVector<mlir::Type>> roundings;
 };
 
-/// Takes apart a kernel in tensor form that is one product of floats.
-std::optional<GemmKernel> matchGemmKernel(mlir::func::FuncOp kernel);
+/// Takes apart a kernel in tensor form that is one product of floats, or, where
+/// `takesBytes`, of 8-bit integers with sums of 32 bits.
+std::optional<GemmKernel> matchGemmKernel(mlir::func::FuncOp kernel,
+                                          bool takesBytes = false);
 
 } // namespace tsp
 

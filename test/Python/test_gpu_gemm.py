@@ -76,6 +76,42 @@ def test_tf32(tmp_path, m, n, k):
         assert error(found, product(a, b, layout)) > 1e-4
 
 
+@pytest.mark.parametrize("m, n, k", [(512, 640, 64), (504, 616, 68), (131, 67, 37), (8, 2048, 96)])
+def test_f64(tmp_path, m, n, k):
+    """On tensor cores, which round each product and sum as the vector units do."""
+    text = "".join(dot_text(f"k_{layout}", *shapes(m, n, k, layout), "f64")[0] for layout in LAYOUTS)
+    assert device_runner.compile_ptx(text, tmp_path, PASSES)[0].count("mma.sync.aligned.m8n8k4.row.col.f64") > 4
+    kernels = on_device(text, tmp_path)
+    rng = np.random.default_rng(0)
+    for layout in LAYOUTS:
+        lhs, rhs, *_ = shapes(m, n, k, layout)
+        a, b = random(rng, lhs, "f64"), random(rng, rhs, "f64")
+        found, = kernels[f"k_{layout}"]([a, b], [((m, n), "f64")])
+        assert error(found, product(a, b, layout)) < LIMITS["f64"]
+
+
+def test_bytes(tmp_path):
+    """8-bit integers: exact, and on tensor cores where both sides lie along k."""
+    sizes = [(96, 160, 192), (65, 70, 68), (3, 40, 32)]
+    tail = ("%f = stablehlo.convert %r : (tensor<65x70xi32>) -> tensor<65x70xf32>\n  %s = stablehlo.negate %f : tensor<65x70xf32>", (65, 70), "f32")
+    text = "".join(dot_text(f"k_{m}_{layout}", *shapes(m, n, k, layout), "i8", "i32")[0] for m, n, k in sizes for layout in ("tn", "tt"))
+    text += dot_text("k_tail", *shapes(*sizes[1], "tn"), "i8", "i32", tail=tail)[0]
+    passes = [*PASSES, "--tsp-gpu-lower-fused-kernels"]
+    ptx, launches = device_runner.compile_ptx(text, tmp_path, passes)
+    of = {name: part for part in ptx.split(".entry")[1:] for name in launches if part.split("(")[0].strip() == name}
+    assert {name for name, part in of.items() if "m16n8k32.row.col.s32.s8.s8.s32" in part} == {"k_96_tn", "k_65_tn", "k_3_tn", "k_tail"}
+    kernels = device_runner.compile_kernels(text, tmp_path, passes)
+    rng = np.random.default_rng(0)
+    for name in of:
+        m, n, k = next(size for size in sizes if f"_{size[0]}_" in name or (name == "k_tail" and size[0] == 65))
+        layout = name[-2:] if name != "k_tail" else "tn"
+        lhs, rhs, *_ = shapes(m, n, k, layout)
+        a, b = (rng.integers(-128, 128, shape, np.int8) for shape in (lhs, rhs))
+        found, = kernels[name]([a, b], [((m, n), "f32" if name == "k_tail" else "i32")])
+        expected = a.astype(np.int32) @ (b.T if layout == "tn" else b).astype(np.int32)
+        np.testing.assert_array_equal(found, -expected.astype(np.float32) if name == "k_tail" else expected)
+
+
 # Products long enough for a steady loop, and what is in that loop in cuBLAS 13.0's kernel of the same tile, stages of k and layout
 # on sm_80 (ampere_bf16_s16816gemm_bf16_*_stages_*): registers; products, ldmatrix, copies, integer instructions, all instructions.
 LONG = {"128x256": (4096, 4096, 2048), "128x128": (1280, 1280, 2048), "64x128": (512, 1536, 2048), "64x64": (512, 640, 2048)}
@@ -118,7 +154,10 @@ def test_no_spills(tmp_path, architecture):
         pytest.skip("needs ptxas (./bootstrap)")
     text = long_products() + "".join(dot_text(f"{name}_{layout}", *shapes(*TILES[name][0], layout), "bf16")[0].replace("@", "@r_")
                                      for name in TILES for layout in ("tn", "nt") if "128" not in name)
-    text += "".join(dot_text(f"tf32_{name}_{layout}", *shapes(*LONG[name], layout), "f32", extra=TF32)[0] for name in LONG for layout in ("tn", "tt"))
+    text += "".join(dot_text(f"tf32_{name}_{layout}", *shapes(*LONG[name], layout), "f32", extra=TF32)[0] for name in LONG for layout in ("tn", "nn"))
+    ends = "128x256", "64x64"
+    text += "".join(dot_text(f"{dtype}_{name}_nn", *shapes(*LONG[name], "nn"), dtype)[0] for dtype in ("f32", "f64") for name in ends)
+    text += "".join(dot_text(f"i8_{name}", *shapes(*LONG[name], "tn"), "i8", "i32")[0] for name in ends)
     text += "".join(dot_text(f"{form}_{dtype}", *FORMS[form], dtype)[0]
                     for form in ("matrix", "decode", "decode_rows", "three_rows", "turned_contraction", "aligned") for dtype in ("f32", "f64", "f16"))
     ptx, launches = device_runner.compile_ptx(text, tmp_path, architecture)
@@ -128,34 +167,94 @@ def test_no_spills(tmp_path, architecture):
         assert kernel.spills == 0 and kernel.stack == 0, (name, kernel)
 
 
+@pytest.mark.parametrize("architecture", ["sm_89", "sm_120"])
+def test_f8_tensor_cores(tmp_path, architecture):
+    """All pairs of f8 types, where both sides lie along k; else f16 does it."""
+    if not device_code.find_tool("ptxas"):
+        pytest.skip("needs ptxas (./bootstrap)")
+    text, types = "", ("f8E4M3FN", "f8E5M2")
+    for name, layouts in ("128x256", ["tn"]), ("64x64", ["tn", "tt"]):
+        m, n, k = LONG[name]
+        for a in types:
+            for b in types:
+                for layout in layouts:
+                    w = f"{n}x{k}" if layout == "tn" else f"{k}x{n}"
+                    text += f"""
+func.func private @{a}_{b}_{name}_{layout}(%a: tensor<{m}x{k}x{a}>, %b: tensor<{w}x{b}>) -> tensor<{m}x{n}xbf16> attributes {{tsp.kernel}} {{
+  %r = stablehlo.dot_general %a, %b, contracting_dims = [1] x [{int(layout == "tn")}] : (tensor<{m}x{k}x{a}>, tensor<{w}x{b}>) -> tensor<{m}x{n}xbf16>
+  return %r : tensor<{m}x{n}xbf16>
+}}
+"""
+    ptx, launches = device_runner.compile_ptx(text, tmp_path, PASSES, architecture)
+    of = {name: part for part in ptx.split(".entry")[1:] for name in launches if part.split("(")[0].strip() == name}
+    assert len(of) == 12
+    short = {"f8E4M3FN": "e4m3", "f8E5M2": "e5m2"}
+    for name, part in of.items():
+        a, b, _, layout = name.split("_")
+        wanted = f"m16n8k32.row.col.f32.{short[a]}.{short[b]}.f32" if layout == "tn" else "m16n8k16.row.col.f32.f16.f16.f32"
+        assert f"mma.sync.aligned.{wanted}" in part, name
+    for name, kernel in device_code.resources(ptx, architecture).items():
+        assert kernel.spills == 0 and kernel.stack == 0, (name, kernel)
+
+
+def test_f8_numbers(tmp_path):
+    """The code of sm_89, which the emulated sm_80 runs as well."""
+    types, sizes = ("f8E4M3FN", "f8E5M2"), [(96, 160, 192), (65, 70, 68)]
+    text = ""
+    for m, n, k in sizes:
+        for a in types:
+            for b in types:
+                text += f"""
+func.func private @{a}_{b}_{m}(%a: tensor<{m}x{k}x{a}>, %b: tensor<{n}x{k}x{b}>) -> tensor<{m}x{n}xf32> attributes {{tsp.kernel}} {{
+  %r = stablehlo.dot_general %a, %b, contracting_dims = [1] x [1] : (tensor<{m}x{k}x{a}>, tensor<{n}x{k}x{b}>) -> tensor<{m}x{n}xf32>
+  return %r : tensor<{m}x{n}xf32>
+}}
+"""
+    ptx, launches = device_runner.compile_ptx(text, tmp_path, ["--tsp-gpu-lower-gemm-kernels=architectures=sm_89"], "sm_89")
+    assert "m16n8k32.row.col.f32.e4m3.e5m2.f32" in ptx
+    module = device_runner.device().module(ptx.replace(".target sm_89", ".target sm_80"))
+    rng = np.random.default_rng(0)
+    for m, n, k in sizes:
+        for a in types:
+            for b in types:
+                name = f"{a}_{b}_{m}"
+                x, y = random(rng, (m, k), a), random(rng, (n, k), b)
+                found, = device_runner.DeviceKernel(module, name, *launches[name])([x, y], [((m, n), "f32")])
+                assert error(found, product(x.astype(np.float32), y.astype(np.float32), "tn")) < LIMITS["f32"]
+
+
 SCRIPT = """
 import ctypes, hashlib, tempfile
 import cuda_driver
 from test_gpu_gemm import *
 rng = np.random.default_rng(0)
-names = {names}
-kernels = on_device("".join(dot_text(f"k_{{name}}_{{layout}}", *shapes(*TILES[name][0], layout), "bf16")[0]
-                            for name in names for layout in LAYOUTS) + dot_text("k_decode", *FORMS["decode"], "bf16")[0], tempfile.mkdtemp())
-for key, kernel in kernels.items():
-    name, layout = key.removeprefix("k_").rsplit("_", 1) if key != "k_decode" else ("", "")
-    lhs, rhs, *_ = shapes(*TILES[name][0], layout) if name else FORMS["decode"]
-    out = TILES[name][0][:2] if name else (1, 101)
-    found, = kernel([random(rng, lhs, "bf16"), random(rng, rhs, "bf16")], [(out, "bf16")])
+cases = dict(decode=(FORMS["decode"], (1, 101), "bf16", ""))
+for dtype, names in {tiles}.items():
+    for name in names:
+        for layout in LAYOUTS:
+            forms = shapes(*TILES[name][0], layout)
+            cases[f"{{dtype}}_{{name}}_{{layout}}"] = forms, TILES[name][0][:2], dtype.replace("tf32", "f32"), TF32 if dtype == "tf32" else ""
+kernels = on_device("".join(dot_text(key, *forms, dtype, extra=extra)[0].replace("@", "@k_") for key, (forms, _, dtype, extra) in cases.items()),
+                    tempfile.mkdtemp())
+for key, ((lhs, rhs, *_), out, dtype, _) in cases.items():
+    found, = kernels["k_" + key]([random(rng, lhs, dtype), random(rng, rhs, dtype)], [(out, dtype)])
     counters = (ctypes.c_uint64 * 5)()
-    cuda_driver.driver().tspEmulationCounters(key.encode(), counters)
+    cuda_driver.driver().tspEmulationCounters(b"k_" + key.encode(), counters)
     print(key, *counters, hashlib.sha256(found.tobytes()).hexdigest())
 """
 
 
 def test_checked():
     """No race, no read of what nobody wrote, no conflict of banks; the same bits in each order of warps and blocks."""
-    script = SCRIPT.format(names=["64x64", "64x64_ragged", "32x64_ragged", "16x128_ragged", "registers", "four_bytes"])
+    tiles = {"bf16": ["64x64", "64x64_ragged", "32x64_ragged", "16x128_ragged", "registers", "four_bytes"],
+             "f32": ["four_bytes", "registers"], "tf32": ["64x64", "four_bytes"], "f64": ["four_bytes", "registers"]}
+    script = SCRIPT.format(tiles=tiles)
     runs = [cuda_driver.run_script(script, TSP_EMULATION_CHECK=1, TSP_EMULATION_SEED=seed) for seed in (1, 2)]
     for run in runs:
         assert run.returncode == 0, run.stderr
-    assert runs[0].stdout == runs[1].stdout and runs[0].stdout.count("\n") == 25
+    assert runs[0].stdout == runs[1].stdout and runs[0].stdout.count("\n") == 1 + 4 * sum(map(len, tiles.values()))
     for line in runs[0].stdout.splitlines():
         name, requests, passes, _, sectors, ideal, _ = line.split()
         assert int(requests) > 0 and requests == passes, line
-        if name.startswith("k_64x64_t"):
+        if name.startswith("bf16_64x64_t"):
             assert sectors == ideal, line

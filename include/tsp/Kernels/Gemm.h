@@ -83,7 +83,7 @@ struct GemmSpec {
   llvm::SmallVector<int64_t> outer; ///< sizes
   int64_t m = 1, n = 1;
   llvm::SmallVector<int64_t> k; ///< sizes, at least one
-  mlir::Type compute;           ///< f32 or f64
+  mlir::Type compute;           ///< f32 or f64 (on a GPU also i32)
   GemmOperand a, b;
 
   int64_t depth() const;

@@ -19,10 +19,13 @@ def GpuLowerGemmKernels : Pass<"tsp-gpu-lower-gemm-kernels", "mlir::ModuleOp"> {
   let description = [{
     A kernel in tensor form whose work is one `stablehlo.dot_general` of floats
     becomes a product in device form (lib/Kernels/GPU/DeviceGemm.h): on tensor
-    cores where both sides are of one type of 16 or 8 bits and sums are f32, or
-    where the algorithm of the op lets f32 operands be rounded to tf32; in exact
-    f32 or f64 on the vector units else; and by a kernel that reads the other side
-    once where there are at most four rows. What is folded into the product, and
+    cores where both sides are of one type of 16 bits or of 8 bits and sums are f32,
+    where the algorithm of the op lets f32 operands be rounded to tf32, and in f64
+    where the architecture is faster with them; in exact f32 or f64 on the vector
+    units else; and by a kernel that reads the other side once where there are at
+    most four rows. Products of 8-bit integers in 32 bits are taken where both sides
+    lie along the contraction. Of architectures that multiply f8 and others that do
+    not, one of the first has a variant of such kernels. What is folded into the product, and
     what happens to it, is as in `tsp-lower-gemm-kernels`. Any sizes and strides
     are taken; how fast they are read depends on their alignment.
 

@@ -9,13 +9,15 @@
 // tile of C for one choice of the outer dims; the contraction goes in tiles of
 // bk, which do not straddle the contracted dims but the last.
 //
-// `tensorCore`: 16-bit floats, and f32 that may be rounded to tf32. Tiles of A
+// `tensorCore`: 16-bit floats, f8 (as f16 where tensor cores do not take it, or
+//   a side does not lie along k), 8-bit integers that lie along k, f64 where
+//   tensor cores have it, and f32 that may be rounded to tf32. Tiles of A
 //   and B come through shared memory in a pipeline of `stages`, by cp.async
 //   where memory is aligned for it, else through registers: read at the start
 //   of a step, converted or computed (DevicePrologue) and written at its end.
-//   They lie there as in global memory (tf32: along k, which is what ldmatrix can
-//   read), with the chunks of 16 bytes of a line permuted, so that neither the
-//   copies nor ldmatrix meet a bank twice.
+//   They lie there as in global memory, with the chunks of 16 bytes of a line
+//   permuted, so that neither the copies nor the reads of fragments meet a bank
+//   twice.
 // `vectorUnit`: all else; exact f32 or f64 products of register tiles.
 // `rows`:       few rows, bound by reading B: dot products by warps, or columns
 //   by threads with k split over the warps, as B lies.
@@ -43,7 +45,7 @@ struct DeviceRead {
 struct DeviceGemmPlan {
   enum Kind { tensorCore, vectorUnit, rows } kind = vectorUnit;
   DeviceRead a, b;
-  mlir::Type element;             ///< of the tiles in shared memory
+  mlir::Type element, elementB;   ///< of the tiles in shared memory
   int64_t bm = 1, bn = 1, bk = 1; ///< tile of a block
   int64_t wm = 1, wn = 1;         ///< of a warp (tensorCore)
   int64_t tm = 1, tn = 1;         ///< of a thread (vectorUnit, rows)
@@ -52,14 +54,14 @@ struct DeviceGemmPlan {
   int64_t run = 1;       ///< elements of a row that a thread stores at a time
   int64_t slabRows = 16; ///< rows of a warp that are stored at a time
   int64_t sharedBytes = 0;
+  double time = 0; ///< that the kernel is expected to take, in ns
 
   int64_t warpsN() const { return bn / wn; }
+  bool multipliesF8() const {
+    return kind == tensorCore && llvm::isa<mlir::FloatType>(element) &&
+           element.getIntOrFloatBitWidth() == 8;
+  }
 };
-
-/// Whether the lines of a tile of this type in shared memory run along k
-/// whatever memory does: only elements of 16 bits can be turned on the way to
-/// registers.
-inline bool sharedAlongK(mlir::Type element) { return element.isF32(); }
 
 /// Elements between lines of a tile that is not permuted: a vector more, so
 /// that lines start in different banks.
@@ -95,9 +97,10 @@ void completePlan(DeviceGemmPlan &plan, const DotProduct &dot,
                   int64_t resultBytes);
 
 /// Chooses from the shapes and the architecture. `resultBytes`: size of the
-/// widest element that the kernel stores.
-DeviceGemmPlan planDeviceGemm(const GemmKernel &kernel, int64_t resultBytes,
-                              const TargetDescription &target);
+/// widest element that the kernel stores. None: no generator takes the product.
+std::optional<DeviceGemmPlan> planDeviceGemm(const GemmKernel &kernel,
+                                             int64_t resultBytes,
+                                             const TargetDescription &target);
 
 /// What the generators share: one block's part of the product.
 struct DeviceGemm {

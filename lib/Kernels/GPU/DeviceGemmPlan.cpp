@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CostModel.h"
 #include "DeviceGemm.h"
 #include "tsp/Kernels/GPU/DeviceForm.h"
 #include "tsp/Kernels/Kernels.h"
@@ -63,19 +64,39 @@ bool tsp::allowsTf32(stablehlo::DotGeneralOp dot) {
          algorithm.getNumPrimitiveOperations() == 1;
 }
 
-/// The type of tensor-core operands (f32: tf32), or null. f8 values are f16
-/// values.
-static Type tensorCoreElement(const GemmSpec &spec,
-                              stablehlo::DotGeneralOp dot) {
-  Type a = spec.a.element, b = spec.b.element;
-  if (!spec.compute.isF32() || a != b)
-    return Type();
-  if (a.isF16() || a.isBF16())
-    return a;
-  if (a.getIntOrFloatBitWidth() == 8)
-    return Float16Type::get(a.getContext());
-  return a.isF32() && allowsTf32(dot) ? a : Type();
+/// Whether four elements of 8 bits that are neighbours along k are in memory as
+/// a register of tensor-core operands has them.
+static bool hasBytesAlongK(const DeviceGemmPlan &plan) {
+  return plan.a.alongK && plan.a.async && plan.b.alongK && plan.b.async;
 }
+
+/// Sets the types of tensor-core operands (f32: tf32), if they can be had.
+static bool findTensorCoreElements(DeviceGemmPlan &plan,
+                                   const GemmKernel &kernel,
+                                   const TargetDescription &target) {
+  const GemmSpec &spec = kernel.product.spec;
+  Type a = spec.a.element, b = spec.b.element;
+  auto isF8 = [](Type type) {
+    return isa<Float8E4M3FNType, Float8E5M2Type>(type);
+  };
+  if (spec.compute.isF64()) {
+    a = b = target.f64TeraFlops > 0 ? spec.compute : Type();
+  } else if (spec.compute.isInteger(32)) {
+    a = b = hasBytesAlongK(plan) ? a : Type();
+  } else if (a.getIntOrFloatBitWidth() == 8 && b.getIntOrFloatBitWidth() == 8) {
+    // f8 values are f16 values.
+    if (!target.hasFp8Mma || !isF8(a) || !isF8(b) || !hasBytesAlongK(plan))
+      a = b = Float16Type::get(a.getContext());
+  } else if (a != b || (a.isF32() && !allowsTf32(kernel.dot))) {
+    return false;
+  }
+  plan.element = a;
+  plan.elementB = b;
+  return bool(a);
+}
+
+/// Registers for the sums of a thread leave room for fragments.
+static constexpr int64_t kMostSumBytes = 128 * 4;
 
 namespace {
 /// `bk` is for elements of 16 bits.
@@ -125,29 +146,32 @@ double tsp::estimateProduct(const GemmSpec &spec, int64_t bm, int64_t bn,
   int64_t blocks = countOuter(spec) * llvm::divideCeil(spec.m, bm) *
                    llvm::divideCeil(spec.n, bn);
   // Shared memory gives 128 bytes a cycle of about 1.5 GHz, the second cache
-  // 2.5 times what memory does; a block starts and ends in about 500 ns.
+  // 2.5 times what memory does.
   double processors = target.numProcessors;
   double time = std::max(
       {step.operations / (step.rate / processors), step.sharedBytes / 192,
        step.globalBytes / (2.5 * target.memoryGBs / processors)});
   int64_t each = llvm::divideCeil(blocks, target.numProcessors);
-  return each * time * spec.depth() + llvm::divideCeil(each, together) * 500.0;
+  return each * time * spec.depth() +
+         llvm::divideCeil(each, together) * kBlockTime;
 }
 
 static void planTensorCore(DeviceGemmPlan &plan, const GemmSpec &spec,
                            const TargetDescription &target) {
   plan.kind = DeviceGemmPlan::tensorCore;
   int64_t bytes = plan.element.getIntOrFloatBitWidth() / 8;
+  int64_t sumBytes = spec.compute.getIntOrFloatBitWidth() / 8;
+  double rate = spec.compute.isF64() ? target.f64TeraFlops
+                                     : target.bf16TeraFlops * 2 / bytes;
   bool manyCopies = false, registers = false;
-  for (auto [read, operand] :
-       {std::pair(&plan.a, &spec.a), std::pair(&plan.b, &spec.b)}) {
-    // What is converted or computed goes through registers; what is turned is
-    // copied one by one.
-    read->async &= operand->element == plan.element;
-    if (!read->alongK && sharedAlongK(plan.element) && read->async)
-      read->width = 1;
+  for (auto [read, operand, element] :
+       {std::tuple(&plan.a, &spec.a, plan.element),
+        std::tuple(&plan.b, &spec.b, plan.elementB)}) {
+    // What is converted or computed goes through registers.
+    read->async &= operand->element == element;
     registers |= !read->async;
-    manyCopies |= read->async ? bytes == 4 && read->width == 1 : read->width < 4;
+    manyCopies |=
+        read->async ? bytes == 4 && read->width == 1 : read->width < 4;
   }
   ArrayRef<TileShape> shapes = asyncShapes;
   if (manyCopies)
@@ -157,12 +181,13 @@ static void planTensorCore(DeviceGemmPlan &plan, const GemmSpec &spec,
   const TileShape *best = nullptr;
   double least = 0;
   for (const TileShape &shape : shapes) {
-    if (shape.pipelineBytes() > target.sharedPerBlock)
+    if (shape.pipelineBytes() > target.sharedPerBlock ||
+        shape.wm * shape.wn / 32 * sumBytes > kMostSumBytes)
       continue;
     double lines = shape.bm + shape.bn;
-    StepCost step{
-        2.0 * shape.bm * shape.bn, target.bf16TeraFlops * 1e3 * 2 / bytes,
-        double(bytes * shape.warps() * (shape.wm + shape.wn)), bytes * lines};
+    StepCost step{2.0 * shape.bm * shape.bn, rate * 1e3,
+                  double(bytes * shape.warps() * (shape.wm + shape.wn)),
+                  bytes * lines};
     double time = estimateProduct(spec, shape.bm, shape.bn, step, target);
     if (!best || time < least) {
       best = &shape;
@@ -175,9 +200,10 @@ static void planTensorCore(DeviceGemmPlan &plan, const GemmSpec &spec,
   plan.wm = best->wm;
   plan.wn = best->wn;
   plan.stages = best->stages;
+  plan.time = least;
   plan.threads = best->threads();
   // As many rows as fit are stored at a time.
-  int64_t line = StagedSums::lineOf(plan.wn) * 4 * (plan.threads / 32);
+  int64_t line = StagedSums::lineOf(plan.wn) * sumBytes * (plan.threads / 32);
   for (int64_t rows = 16; rows <= plan.wm; rows += 16)
     if (plan.wm % rows == 0 && rows * line <= best->pipelineBytes())
       plan.slabRows = rows;
@@ -210,6 +236,7 @@ static void planVectorUnit(DeviceGemmPlan &plan, const GemmSpec &spec,
       least = time;
     }
   }
+  plan.time = least;
   plan.bm = plan.bn = side;
   plan.tm = plan.tn = side / 16;
   int64_t pipeline = 2 * 2 * plan.bk * (side + kLinePadding) * bytes;
@@ -232,6 +259,12 @@ static void planRows(DeviceGemmPlan &plan, const GemmSpec &spec,
   while (plan.tn > 1 && blocks() < 2 * target.numProcessors)
     plan.tn /= 2;
   plan.bn = perColumn * plan.tn;
+  double bytesOfB = spec.b.element.getIntOrFloatBitWidth() / 8;
+  int64_t access =
+      bytesOfB * (plan.b.alongK ? plan.b.width * plan.tn : plan.tn);
+  plan.time =
+      estimateReading(bytesOfB * countOuter(spec) * spec.n * spec.depth(),
+                      blocks(), plan.threads * access, target);
   int64_t parts = plan.b.alongK ? 1 : plan.threads / 32;
   plan.sharedBytes = parts * spec.m * StagedSums::lineOf(plan.bn) *
                      spec.compute.getIntOrFloatBitWidth() / 8;
@@ -252,9 +285,9 @@ void tsp::completePlan(DeviceGemmPlan &plan, const DotProduct &dot,
   }
 }
 
-DeviceGemmPlan tsp::planDeviceGemm(const GemmKernel &kernel,
-                                   int64_t resultBytes,
-                                   const TargetDescription &target) {
+std::optional<DeviceGemmPlan>
+tsp::planDeviceGemm(const GemmKernel &kernel, int64_t resultBytes,
+                    const TargetDescription &target) {
   const DotProduct &dot = kernel.product;
   const GemmSpec &spec = dot.spec;
   DeviceGemmPlan plan;
@@ -262,11 +295,12 @@ DeviceGemmPlan tsp::planDeviceGemm(const GemmKernel &kernel,
                     findLoadedType(dot.baseA));
   plan.b = planRead(spec, spec.b, spec.n, dot.offsetB, !kernel.b,
                     findLoadedType(dot.baseB));
-  plan.element = tensorCoreElement(spec, kernel.dot);
-  if (spec.m <= 4)
+  if (spec.m <= 4 && isa<FloatType>(spec.compute))
     planRows(plan, spec, target);
-  else if (plan.element)
+  else if (findTensorCoreElements(plan, kernel, target))
     planTensorCore(plan, spec, target);
+  else if (!isa<FloatType>(spec.compute))
+    return std::nullopt;
   else
     planVectorUnit(plan, spec, target);
   completePlan(plan, dot, resultBytes);

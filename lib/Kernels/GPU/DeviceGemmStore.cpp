@@ -96,9 +96,9 @@ void tsp::storeFragments(DeviceGemm &gemm, ValueRange sums, int64_t rows,
   DeviceEmitter &e = gemm.e;
   const DeviceGemmPlan &plan = gemm.plan;
   auto syncWarp = [&] { NVVM::SyncWarpOp::create(e.b, e.loc, e.i32(-1)); };
-  Type f32 = e.b.getF32Type();
-  auto pair = VectorType::get({2}, f32);
-  StagedSums staged{gemm.shared, plan.slabRows, plan.wn, plan.run, f32};
+  Type type = sums.front().getType();
+  auto pair = VectorType::get({2}, type);
+  StagedSums staged{gemm.shared, plan.slabRows, plan.wn, plan.run, type};
   staged.pointer = e.shifted(gemm.shared, e.mul(warp, staged.bytes()));
   Value lane = e.lane(), g = e.div(lane, 4), t = e.mul(e.rem(lane, 4), 2);
   int64_t perSlab = plan.slabRows / 16, perRow = plan.wn / 8;
@@ -112,7 +112,7 @@ void tsp::storeFragments(DeviceGemm &gemm, ValueRange sums, int64_t rows,
                                                       sums.slice(at, 2));
           e.store(both,
                   staged.at(e, e.add(g, i * 16 + half * 8), e.add(t, j * 8)),
-                  8);
+                  type.getIntOrFloatBitWidth() / 4);
         }
     syncWarp();
     storeStaged(gemm, staged, e.add(gemm.m, e.add(row, first * 16)),

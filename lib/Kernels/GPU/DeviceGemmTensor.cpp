@@ -14,108 +14,32 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "DeviceTile.h"
+#include "FragmentReader.h"
 #include "TensorCore.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-
-#include <map>
 
 using namespace mlir;
 using namespace tsp;
 
 using Values = DeviceEmitter::Values;
 
-static int64_t byteWidth(Type element) {
-  return element.getIntOrFloatBitWidth() / 8;
-}
-
-/// Slices of k that one tensor-core product takes: 32 bytes of each side.
-static int64_t countSlices(int64_t bk, Type element) {
-  return bk * byteWidth(element) / 32;
-}
-
 namespace {
-
-/// Reads the fragments of one side for a slice of k.
-class FragmentReader {
-public:
-  /// `warp`: first row or column of this warp's part of the tile. A fragment of
-  /// A is 16 rows of a slice, two fragments of B are 16 columns together.
-  FragmentReader(DeviceEmitter &e, bool isA, bool alongK, int64_t extent,
-                 int64_t bk, Type element, Value warp, int64_t count)
-      : e(e), alongK(alongK), element(element), tile{(alongK ? bk : extent) *
-                                                     byteWidth(element) / 16},
-        count(count) {
-    // Lane 8 i + j points to line j of the i-th 8 x 8 tile. The order of tiles
-    // is that of the registers: for A along m first, for B along k first.
-    Value lane = e.lane(), low = e.rem(lane, 8);
-    Value inner = e.rem(e.div(lane, 8), 2), outer = e.div(lane, 16);
-    Value free = isA ? inner : outer, k = isA ? outer : inner;
-    Value freeLine = e.add(warp, e.add(e.mul(free, 8), low));
-    Value freeChunk = e.add(e.div(warp, 8), free);
-    row = alongK ? freeLine : e.add(e.mul(k, 8), low);
-    chunk = alongK ? k : freeChunk;
-    // Every permutation that the slices need, once.
-    for (int64_t i = 0; i < count; ++i)
-      for (int64_t slice = 0; slice < countSlices(bk, element); ++slice)
-        laneOffset(chunkOf(i, slice) % 8);
-  }
-
-  /// The i-th fragment of a slice, of the tile at `slot` (byte offset).
-  Values read(Value shared, Value slot, int64_t i, int64_t slice) {
-    int64_t line = alongK ? i * 16 : slice * 16;
-    int64_t chunk = chunkOf(i, slice);
-    Value at = e.shifted(shared, e.add(slot, laneOffset(chunk % 8)));
-    at = e.shifted(at, line * tile.lineBytes() + chunk / 8 * 8 * 16);
-    Values fragment = loadTiles(e, at, /*transpose=*/!alongK);
-    if (element.isF32())
-      for (Value &value : fragment)
-        value = roundToTf32(e, value);
-    return fragment;
-  }
-
-  Values readAll(Value shared, Value slot, int64_t slice) {
-    Values all;
-    for (int64_t i = 0; i < count; ++i)
-      llvm::append_range(all, read(shared, slot, i, slice));
-    return all;
-  }
-
-private:
-  int64_t chunkOf(int64_t i, int64_t slice) const {
-    return alongK ? slice * 2 : i * 2;
-  }
-  Value laneOffset(int64_t flip) {
-    Value &offset = offsets[flip];
-    if (!offset)
-      offset = tile.offset(e, row, chunk, flip);
-    return offset;
-  }
-
-  DeviceEmitter &e;
-  bool alongK;
-  Type element;
-  SwizzledTile tile;
-  int64_t count;
-  Value row, chunk;
-  std::map<int64_t, Value> offsets;
-};
-
 class TensorCoreGemm {
 public:
   explicit TensorCoreGemm(DeviceGemm &gemm)
       : gemm(gemm), e(gemm.e), plan(gemm.plan), spec(gemm.spec()),
-        element(gemm.plan.element), mi(plan.wm / 16), ni(plan.wn / 8),
+        element(gemm.plan.element), sumType(spec.compute), mi(plan.wm / 16),
+        ni(plan.wn / 8),
         slices(countSlices(plan.bk, plan.element)), warp(e.div(e.thread(), 32)),
         warpM(e.mul(e.div(warp, plan.warpsN()), plan.wm)),
         warpN(e.mul(e.rem(warp, plan.warpsN()), plan.wn)),
-        copyA(gemm, spec.a, element), copyB(gemm, spec.b, element),
-        readA(e, /*isA=*/true, plan.a.alongK || sharedAlongK(element), plan.bm,
-              plan.bk, element, warpM, mi),
-        readB(e, /*isA=*/false, plan.b.alongK || sharedAlongK(element), plan.bn,
-              plan.bk, element, warpN, ni / 2) {
+        copyA(gemm, spec.a, element), copyB(gemm, spec.b, plan.elementB),
+        readA(e, /*isA=*/true, plan.a.alongK, plan.bm, plan.bk, element, warpM,
+              mi),
+        readB(e, /*isA=*/false, plan.b.alongK, plan.bn, plan.bk, plan.elementB,
+              warpN, ni / 2) {
     slotBytes = copyA.bytes() + copyB.bytes();
   }
 
@@ -133,7 +57,7 @@ public:
     waitForCopies(e, plan.stages - 1);
     e.barrier();
     State state;
-    state.sums.assign(mi * ni * 4, e.constant(e.b.getF32Type(), 0));
+    state.sums.assign(mi * ni * 4, e.constant(sumType, 0));
     state.slot = e.i32(0);
     readFragments(state, state.slot, 0);
     int64_t full = std::max<int64_t>(0, tiles - plan.stages);
@@ -186,12 +110,13 @@ private:
   }
 
   void multiply(Values &sums, ValueRange a, ValueRange b) {
+    int64_t ofA = a.size() / mi, ofB = b.size() / ni;
     for (int64_t i = 0; i < mi; ++i)
       for (int64_t j = 0; j < ni; ++j) {
         int64_t at = (i * ni + j) * 4;
-        Values next =
-            multiplyTiles(e, element, a.slice(i * 4, 4), b.slice(j * 2, 2),
-                          ValueRange(sums).slice(at, 4));
+        Values next = multiplyTiles(
+            e, element, a.slice(i * ofA, ofA), b.slice(j * ofB, ofB),
+            ValueRange(sums).slice(at, 4), plan.elementB);
         llvm::copy(next, sums.begin() + at);
       }
   }
@@ -265,7 +190,7 @@ private:
   DeviceEmitter &e;
   const DeviceGemmPlan &plan;
   const GemmSpec &spec;
-  Type element;
+  Type element, sumType;
   int64_t mi, ni, slices;
   Value warp, warpM, warpN;
   TileCopy copyA, copyB;

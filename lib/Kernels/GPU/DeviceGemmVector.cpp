@@ -11,6 +11,9 @@
 // read. A thread owns groups of consecutive rows and columns, spread over the
 // tile so that the threads of a warp read neighbouring vectors.
 //
+// Long contractions are summed in parts, as rounding errors grow with the
+// number of terms that are added one after the other.
+//
 //===----------------------------------------------------------------------===//
 
 #include "DeviceTile.h"
@@ -21,6 +24,9 @@ using namespace mlir;
 using namespace tsp;
 
 using Values = DeviceEmitter::Values;
+
+/// Terms that are added one after the other.
+static constexpr int64_t kPartDepth = 512;
 
 namespace {
 class VectorUnitGemm {
@@ -37,32 +43,49 @@ public:
   }
 
   void emit() {
-    int64_t tiles = countTiles(spec, plan.bk);
-    Values sums(plan.tm * plan.tn, e.constant(type, 0));
+    int64_t tiles = countTiles(spec, plan.bk), perPart = kPartDepth / plan.bk;
     read(e.i32(0));
     write(e.i32(0));
     e.barrier();
-    Values carried = sums;
-    carried.push_back(e.i32(0));
-    carried = e.loop(e.i32(0), e.i32(tiles - 1), 1, carried,
-                     [&](Value tile, ValueRange state) {
-                       Values sums(state.drop_back());
-                       Value slot = state.back();
-                       Value other = e.sub(e.i32(slotBytes), slot);
-                       read(e.add(tile, 1));
-                       multiply(sums, slot);
-                       write(other);
-                       e.barrier();
-                       sums.push_back(other);
-                       return sums;
+    Values state(plan.tm * plan.tn, e.constant(type, 0));
+    state.push_back(e.i32(0));
+    Value end = e.i32(tiles - 1);
+    if (tiles <= perPart)
+      state = addTiles(e.i32(0), end, state);
+    else
+      state = e.loop(e.i32(0), end, perPart, state,
+                     [&](Value first, ValueRange before) {
+                       Values part(before.size() - 1, e.constant(type, 0));
+                       part.push_back(before.back());
+                       Value last = e.min(e.add(first, perPart), end);
+                       part = addTiles(first, last, part);
+                       for (size_t i = 0; i + 1 < part.size(); ++i)
+                         part[i] = e.addf(before[i], part[i]);
+                       return part;
                      });
-    Value slot = carried.pop_back_val();
-    multiply(carried, slot);
+    Value slot = state.pop_back_val();
+    multiply(state, slot);
     e.barrier();
-    store(carried);
+    store(state);
   }
 
 private:
+  /// Adds the products of tiles [from, to) to the sums, of which the last value
+  /// of the state is not one: it is the slot of the next tile.
+  Values addTiles(Value from, Value to, ValueRange state) {
+    return e.loop(from, to, 1, state, [&](Value tile, ValueRange state) {
+      Values sums(state.drop_back());
+      Value slot = state.back();
+      Value other = e.sub(e.i32(slotBytes), slot);
+      read(e.add(tile, 1));
+      multiply(sums, slot);
+      write(other);
+      e.barrier();
+      sums.push_back(other);
+      return sums;
+    });
+  }
+
   void read(Value tile) {
     copyA.load(tile);
     copyB.load(tile);

@@ -22,9 +22,18 @@ Value SwizzledTile::offset(DeviceEmitter &e, Value row, Value chunk,
   // 128 bytes are all banks. Lines of 64 or 32 bytes share them, so that the
   // permutation changes with every second or fourth line.
   int64_t banks = std::min<int64_t>(chunks, 8), share = 8 / banks;
-  Value turn = e.rem(e.div(row, share), banks);
+  Value turn = e.mul(e.rem(e.div(row, share), banks / together), together);
   Value place = e.bitXor(e.bitXor(chunk, turn), e.i32(flip));
   return e.add(e.mul(row, lineBytes()), e.mul(place, 16));
+}
+
+bool tsp::readsElements(Type element, bool alongK) {
+  return element.isF64() || (element.isF32() && !alongK);
+}
+
+SwizzledTile tsp::tileOf(Type element, bool alongK, int64_t columns) {
+  int64_t chunks = columns * (element.getIntOrFloatBitWidth() / 8) / 16;
+  return {chunks, readsElements(element, alongK) ? 2 : 1};
 }
 
 TileCopy::TileCopy(DeviceGemm &gemm, const GemmOperand &operand, Type stored)
@@ -43,6 +52,15 @@ TileCopy::TileCopy(DeviceGemm &gemm, const GemmOperand &operand, Type stored)
   // is beyond is near enough for an address and a constant.
   int64_t threads = gemm.plan.threads;
   int64_t segment = std::min<int64_t>(columns, 128 / elementBytes);
+  // Padded lines start that many bytes apart; what is turned on its way to them
+  // comes from so few columns, and more rows, that it meets each bank once.
+  if (!swizzled && read.alongK)
+    segment =
+        std::clamp(128 / (kLinePadding * storedBytes()), read.width, segment);
+  // With fewer lines than threads beside each other, more of a line at a time.
+  while (swizzled && segment < columns &&
+         threads / (segment / read.width) > rows)
+    segment *= 2;
   int64_t across = segment / read.width, down = threads / across;
   Value thread = e.thread();
   row = e.div(thread, across);
@@ -76,27 +94,20 @@ TileCopy::TileCopy(DeviceGemm &gemm, const GemmOperand &operand, Type stored)
 
 /// A chunk of 16 bytes where neighbours in memory are neighbours in the tile.
 int64_t TileCopy::countTogether() const {
-  bool isTurned = swizzled ? !read.alongK && sharedAlongK(stored) : read.alongK;
-  if (isTurned)
+  if (!swizzled && read.alongK) // turned
     return 1;
-  return std::min<int64_t>(read.width, 128 / stored.getIntOrFloatBitWidth());
+  return std::min(read.width, 16 / storedBytes());
 }
 
 int64_t TileCopy::bytes() const {
-  int64_t size = stored.getIntOrFloatBitWidth() / 8;
+  int64_t size = storedBytes();
   return swizzled ? rows * columns * size : bk * (extent + kLinePadding) * size;
 }
 
 Value TileCopy::swizzledOffset(int64_t moreRows, int64_t moreColumns) {
-  int64_t size = stored.getIntOrFloatBitWidth() / 8, perChunk = 16 / size;
-  if (!read.alongK && sharedAlongK(stored)) {
-    SwizzledTile tile{bk / perChunk};
-    Value k = e.add(row, moreRows), free = e.add(column, moreColumns);
-    Value offset = tile.offset(e, free, e.div(k, perChunk));
-    return e.add(offset, e.mul(e.rem(k, perChunk), size));
-  }
+  int64_t size = storedBytes(), perChunk = 16 / size;
   // A multiple of 8 lines, or of 8 chunks, further is the same permutation.
-  SwizzledTile tile{columns / perChunk};
+  SwizzledTile tile = tileOf(stored, read.alongK, columns);
   int64_t eight = 8 * perChunk;
   int64_t lines = moreRows / 8 * 8, whole = moreColumns / eight * eight;
   Value c = e.add(column, moreColumns - whole);
@@ -111,7 +122,7 @@ Value TileCopy::sharedOffset(int64_t moreRows, int64_t moreColumns) {
     return swizzledOffset(moreRows, moreColumns);
   // Lines of the free dim, as the register tiles read them.
   Value r = e.add(row, moreRows), c = e.add(column, moreColumns);
-  int64_t size = stored.getIntOrFloatBitWidth() / 8;
+  int64_t size = storedBytes();
   Value k = read.alongK ? c : r, free = read.alongK ? r : c;
   return e.mul(e.add(e.mul(k, extent + kLinePadding), free), size);
 }
@@ -193,8 +204,8 @@ DevicePrologue::Run TileCopy::loadRun(const Piece &piece, ValueRange indices) {
   Value alongColumns = e.add(column, piece.column);
   Value alongRows = e.add(row, piece.row);
   Value free = e.add(first, read.alongK ? alongRows : alongColumns);
-  Value k = e.add(e.mul(indices.back(), bk),
-                  read.alongK ? alongColumns : alongRows);
+  Value k =
+      e.add(e.mul(indices.back(), bk), read.alongK ? alongColumns : alongRows);
   bool isPart = bool(piece.isNeeded);
   free = within(free, size, !read.alongK,
                 size % extent != 0 || (isPart && read.alongK));
@@ -241,9 +252,10 @@ Values TileCopy::elementsOf(const Loaded &piece) {
     to = e.b.getF32Type();
   Values elements;
   for (int64_t i = 0; i < read.width; ++i) {
-    Value element = read.width == 1
-                        ? piece.vector
-                        : vector::ExtractOp::create(e.b, e.loc, piece.vector, i);
+    Value element =
+        read.width == 1
+            ? piece.vector
+            : vector::ExtractOp::create(e.b, e.loc, piece.vector, i);
     elements.push_back(readElement(e, element, operand.element, to));
   }
   return elements;
@@ -272,7 +284,7 @@ Value TileCopy::pack(ValueRange elements, Value isThere) {
 }
 
 void TileCopy::store(Value to) {
-  int64_t bytes = together * stored.getIntOrFloatBitWidth() / 8;
+  int64_t bytes = together * storedBytes();
   for (auto [piece, values] : llvm::zip_equal(pieces, loaded)) {
     Values elements = elementsOf(values), packed;
     for (int64_t i = 0; i < read.width; i += together)

@@ -13,10 +13,11 @@
 namespace tsp {
 
 /// A tile as lines of chunks of 16 bytes. The chunks of a line change places by
-/// the number of the line, so that eight lines of one chunk, and neighbouring
-/// chunks of one line, are in different banks.
+/// the number of the line, so that eight lines of one chunk (four of two), and
+/// neighbouring chunks of one line, are in different banks.
 struct SwizzledTile {
   int64_t chunks;
+  int64_t together = 1; ///< neighbours that stay neighbours, 1 or 2
 
   int64_t lineBytes() const { return 16 * chunks; }
   /// Byte offset of chunk `chunk ^ flip` of a line (i32). Lines that are a
@@ -24,6 +25,13 @@ struct SwizzledTile {
   mlir::Value offset(DeviceEmitter &e, mlir::Value row, mlir::Value chunk,
                      int64_t flip = 0) const;
 };
+
+/// Whether the lanes of a warp read a tile of tensor-core operands element by
+/// element: eight along its free dim times four along k.
+bool readsElements(mlir::Type element, bool alongK);
+
+/// A tile of tensor-core operands with lines of `columns` elements.
+SwizzledTile tileOf(mlir::Type element, bool alongK, int64_t columns);
 
 /// Copies tiles of one side from global to shared memory, by all threads of the
 /// block.
@@ -64,6 +72,7 @@ private:
   mlir::Value pack(mlir::ValueRange elements, mlir::Value isThere);
   /// The indices of k that a tile starts at, of the last dim in tiles.
   DeviceEmitter::Values tileIndices(mlir::Value tile);
+  int64_t storedBytes() const { return stored.getIntOrFloatBitWidth() / 8; }
   mlir::Value sharedOffset(int64_t row, int64_t column);
   mlir::Value swizzledOffset(int64_t row, int64_t column);
   mlir::Value globalPointer(mlir::Value tilePointer, const Piece &piece);

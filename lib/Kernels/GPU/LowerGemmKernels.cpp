@@ -91,22 +91,28 @@ public:
     if (!target)
       return signalPassFailure();
     for (func::FuncOp function : getTensorKernels(getOperation())) {
-      std::optional<GemmKernel> kernel = matchGemmKernel(function);
+      std::optional<GemmKernel> kernel =
+          matchGemmKernel(function, /*takesBytes=*/true);
       if (!kernel)
         continue;
       for (const TargetDescription *special : warpgroupTargets())
         if (failed(lowerVariant(function, *kernel, *special)))
           return signalPassFailure();
-      DeviceGemmPlan plan =
+      for (const TargetDescription *special : fp8Targets(*target))
+        if (failed(lowerFp8Variant(function, *kernel, *special)))
+          return signalPassFailure();
+      std::optional<DeviceGemmPlan> plan =
           planDeviceGemm(*kernel, widestResult(function), *target);
-      if (failed(lower(function, *kernel, plan, emitGeneralGemm)))
+      if (!plan)
+        continue;
+      if (failed(lower(function, *kernel, *plan, emitGeneralGemm)))
         return signalPassFailure();
       ++numKernels;
     }
   }
 
 private:
-  /// The first architecture, with no more shared memory than all have.
+  /// The first architecture, with no more than all have.
   std::optional<TargetDescription> findTarget() {
     std::vector<std::string> names(architectures.begin(), architectures.end());
     if (names.empty())
@@ -123,6 +129,7 @@ private:
         result = *target;
       result->sharedPerBlock =
           std::min(result->sharedPerBlock, target->sharedPerBlock);
+      result->hasFp8Mma &= target->hasFp8Mma;
     }
     return result;
   }
@@ -133,6 +140,17 @@ private:
     for (const std::string &name : architectures)
       if (const TargetDescription *target = findTargetDescription(name);
           target->hasWgmma)
+        targets.push_back(target);
+    return targets;
+  }
+
+  /// Architectures that multiply f8 where `general` does not.
+  SmallVector<const TargetDescription *>
+  fp8Targets(const TargetDescription &general) {
+    SmallVector<const TargetDescription *> targets;
+    for (const std::string &name : architectures)
+      if (const TargetDescription *target = findTargetDescription(name);
+          target->hasFp8Mma && !general.hasFp8Mma)
         targets.push_back(target);
     return targets;
   }
@@ -172,6 +190,20 @@ private:
                  });
   }
 
+  /// The variant for an architecture that multiplies f8, if the kernel does and
+  /// has no variant yet.
+  static LogicalResult lowerFp8Variant(func::FuncOp function,
+                                       const GemmKernel &kernel,
+                                       const TargetDescription &target) {
+    std::optional<DeviceGemmPlan> plan =
+        planDeviceGemm(kernel, widestResult(function), target);
+    if (function->hasAttr(kDeviceVariantAttr) || !plan || !plan->multipliesF8())
+      return success();
+    func::FuncOp variant = startVariant(function, target);
+    std::optional<GemmKernel> same = matchGemmKernel(variant);
+    return lower(variant, *same, *plan, emitGeneralGemm);
+  }
+
   static LogicalResult lower(func::FuncOp function, const GemmKernel &kernel,
                              const DeviceGemmPlan &plan, GemmEmitter emit) {
     Region tensorBody;
@@ -181,15 +213,15 @@ private:
                         device.outputs, block);
     OpBuilder builder = OpBuilder::atBlockEnd(block);
     DeviceEmitter e(builder, kernel.dot->getLoc());
-    DeviceGemm gemm{e,  kernel, plan, results, {}, {}, nullptr, nullptr,
-                    {}, {},     {},   {}};
+    DeviceGemm gemm{e,       kernel,  plan, results, {}, {},
+                    nullptr, nullptr, {},   {},      {}, {}};
     const DotProduct &product = kernel.product;
     if (kernel.a)
-      gemm.a = e.pointer(device.inputs[kernel.a.getArgNumber()],
-                         product.offsetA);
+      gemm.a =
+          e.pointer(device.inputs[kernel.a.getArgNumber()], product.offsetA);
     if (kernel.b)
-      gemm.b = e.pointer(device.inputs[kernel.b.getArgNumber()],
-                         product.offsetB);
+      gemm.b =
+          e.pointer(device.inputs[kernel.b.getArgNumber()], product.offsetB);
     std::optional<DevicePrologue> computeA, computeB;
     auto prologue = [&](const GemmOperand &operand,
                         std::optional<DevicePrologue> &prologue) {

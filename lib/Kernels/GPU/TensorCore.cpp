@@ -37,8 +37,58 @@ Values tsp::loadTiles(DeviceEmitter &e, Value pointer, bool transpose) {
   return unpack(e, tiles, 4);
 }
 
+static StringRef f8Name(Type element) {
+  return isa<Float8E4M3FNType>(element) ? "e4m3" : "e5m2";
+}
+
+/// f8, for which the dialect has no op.
+static Values multiplyF8Tiles(DeviceEmitter &e, Type elementA, Type elementB,
+                              ValueRange a, ValueRange b, ValueRange c) {
+  std::string name = ("llvm.nvvm.mma.m16n8k32.row.col.f32." + f8Name(elementA) +
+                      "." + f8Name(elementB) + ".f32")
+                         .str();
+  Values operands(a);
+  llvm::append_range(operands, b);
+  llvm::append_range(operands, c);
+  auto call = LLVM::CallIntrinsicOp::create(e.b, e.loc,
+                                            structOf(e, e.b.getF32Type(), 4),
+                                            e.b.getStringAttr(name), operands);
+  return unpack(e, call.getResult(0), 4);
+}
+
+static Value multiply(DeviceEmitter &e, NVVM::MMATypes type, Type sum,
+                      ArrayRef<int64_t> shape, ValueRange a, ValueRange b,
+                      ValueRange c) {
+  std::optional<NVVM::MMAIntOverflow> overflow;
+  if (type == NVVM::MMATypes::s8)
+    overflow = NVVM::MMAIntOverflow::wrapped;
+  return NVVM::MmaOp::create(e.b, e.loc, structOf(e, sum, c.size()), a, b, c,
+                             shape, std::nullopt, overflow,
+                             std::array<NVVM::MMATypes, 2>{type, type},
+                             std::array<NVVM::MMALayout, 2>{
+                                 NVVM::MMALayout::row, NVVM::MMALayout::col});
+}
+
 Values tsp::multiplyTiles(DeviceEmitter &e, Type element, ValueRange a,
-                          ValueRange b, ValueRange c) {
+                          ValueRange b, ValueRange c, Type elementB) {
+  if (element.isInteger(8))
+    return unpack(
+        e,
+        multiply(e, NVVM::MMATypes::s8, e.b.getI32Type(), {16, 8, 32}, a, b, c),
+        4);
+  if (element.getIntOrFloatBitWidth() == 8)
+    return multiplyF8Tiles(e, element, elementB ? elementB : element, a, b, c);
+  if (element.isF64()) {
+    // sm_80 has 8 rows at a time.
+    Values sums;
+    for (unsigned half = 0; half < 2; ++half)
+      llvm::append_range(
+          sums, unpack(e,
+                       multiply(e, NVVM::MMATypes::f64, element, {8, 8, 4},
+                                a.slice(half, 1), b, c.slice(2 * half, 2)),
+                       2));
+    return sums;
+  }
   NVVM::MMATypes type = NVVM::MMATypes::bf16;
   Values left(a), right(b);
   if (element.isF16()) {
@@ -52,13 +102,9 @@ Values tsp::multiplyTiles(DeviceEmitter &e, Type element, ValueRange a,
   if (element.isF32())
     type = NVVM::MMATypes::tf32;
   int64_t depth = element.isF32() ? 8 : 16;
-  Value sums = NVVM::MmaOp::create(
-      e.b, e.loc, structOf(e, e.b.getF32Type(), 4), left, right, c,
-      ArrayRef<int64_t>{16, 8, depth}, std::nullopt, std::nullopt,
-      std::array<NVVM::MMATypes, 2>{type, type},
-      std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row,
-                                     NVVM::MMALayout::col});
-  return unpack(e, sums, 4);
+  return unpack(
+      e, multiply(e, type, e.b.getF32Type(), {16, 8, depth}, left, right, c),
+      4);
 }
 
 Value tsp::roundToTf32(DeviceEmitter &e, Value bits) {

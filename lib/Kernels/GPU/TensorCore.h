@@ -5,15 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Instructions of sm_80 for products of 16-bit floats. With g = lane / 4 and
-// t = lane % 4, a lane holds of the tile
+// Instructions of sm_80 (f8: sm_89) for products of small matrices. With g =
+// lane / 4 and t = lane % 4, a lane holds of the tile
 //
 //   A 16 x 16   (g, 2t..2t+1), (g+8, 2t..), (g, 2t+8..), (g+8, 2t+8..)
 //   B 16 x 8    (2t..2t+1, g), (2t+8.., g)
 //   C 16 x 8    (g, 2t), (g, 2t+1), (g+8, 2t), (g+8, 2t+1)
 //
-// A and B as registers of two elements, C as f32. (PTX ISA, "Matrix Fragments
-// for mma.m16n8k16".)
+// A and B as registers of two elements of 16 bits, C as f32. Other types have
+// other depths: a slice of k always is 32 bytes. f8 and i8 have four elements a
+// register (4t..4t+3, 16+4t..), tf32 one (t, t+4), and f64 half as many registers
+// of one (t). C is f64 or i32 where A and B are f64 or i8. (PTX ISA, "Matrix Fragments for mma.m16n8k16" and others.)
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,11 +32,12 @@ namespace tsp {
 DeviceEmitter::Values loadTiles(DeviceEmitter &e, mlir::Value pointer,
                                 bool transpose);
 
-/// C + A B, elements of A and B being `element` (f16 or bf16; f32: tf32, with
-/// half as many elements, each in a register as 16 x 4 pairs would be).
+/// C + A B, elements of A and B being `element` (f16, bf16, f8E4M3FN, f8E5M2, i8
+/// or f64; f32: tf32). `elementB`: those of B where both are f8 and differ.
 DeviceEmitter::Values multiplyTiles(DeviceEmitter &e, mlir::Type element,
                                     mlir::ValueRange a, mlir::ValueRange b,
-                                    mlir::ValueRange c);
+                                    mlir::ValueRange c,
+                                    mlir::Type elementB = nullptr);
 
 /// An f32 in a register, rounded to what products of tf32 take.
 mlir::Value roundToTf32(DeviceEmitter &e, mlir::Value bits);

@@ -75,6 +75,7 @@ const std::vector<Entry> &all() {
       TSP_HELPER(stmatrix),
       TSP_HELPER(stmatrixTrans),
       TSP_HELPER(movmatrix),
+      TSP_HELPER(checkWhole),
       TSP_HELPER(mma),
       TSP_HELPER(wgmma),
       TSP_HELPER(wgmmaFence),

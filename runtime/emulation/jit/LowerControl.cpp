@@ -37,6 +37,9 @@ void Lowering::findFragments() {
     // Those of mma are all fragments; of wgmma, lists of registers are.
     if (opcode != "mma" && opcode != "ldmatrix" && opcode != "wgmma")
       continue;
+    // Those of f64 are computed with in place.
+    if (instruction.has("f64"))
+      continue;
     for (const Operand &operand : instruction.operands) {
       if (opcode == "wgmma" && operand.form != Operand::Form::List)
         break;

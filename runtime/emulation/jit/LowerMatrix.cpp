@@ -76,6 +76,8 @@ static unsigned registersOfB(StringRef shape, ElementFormat format) {
 }
 
 void Lowering::multiplyMatrix(const Instruction &instruction) {
+  if (instruction.has("m8n8k4") && instruction.modifiers.back() == "f64")
+    return multiplyDoubles();
   // mma.sync.aligned.shape.row.col{.satfinite}.d.a.b.c
   Site where = site();
   ProductForm &form = where.product = productTypes(instruction, 4);
@@ -95,6 +97,43 @@ void Lowering::multiplyMatrix(const Instruction &instruction) {
     for (const Operand &element : list.elements)
       pointers.push_back(fragmentPointer(element, unsigned(pointers.size())));
   callAt("mma", where, builder.getVoidTy(), {pointerTable(pointers)});
+}
+
+/// m8n8k4: a has row lane / 4 and column lane % 4, b the row lane % 4 and the
+/// column lane / 4, c the row lane / 4 and two columns from 2 (lane % 4) on. The
+/// products are added in the order of k, and each is rounded with its sum.
+void Lowering::multiplyDoubles() {
+  checkFragment(0, 2);
+  checkFragment(1, 1);
+  checkFragment(2, 1);
+  checkFragment(3, 2);
+  wide = true;
+  callAt("checkWhole", site(), builder.getVoidTy(), {});
+  Type f64 = ptx::parseType("f64");
+  auto element = [&](unsigned index, unsigned number) {
+    return toFloat(read(operand(index).elements[number], f64), f64);
+  };
+  auto spread = [&](Value *x, auto laneOf) {
+    SmallVector<int> lanes;
+    for (int lane = 0; lane < int(warpSize); ++lane)
+      lanes.push_back(laneOf(lane));
+    return builder.CreateShuffleVector(x, lanes);
+  };
+  Value *a = element(1, 0), *b = element(2, 0);
+  SmallVector<Value *> sums;
+  for (unsigned column = 0; column < 2; ++column) {
+    Value *sum = element(3, column);
+    for (int k = 0; k < 4; ++k) {
+      Value *x = spread(a, [&](int lane) { return lane / 4 * 4 + k; });
+      Value *y = spread(
+          b, [&](int lane) { return 4 * (2 * (lane % 4) + int(column)) + k; });
+      sum = builder.CreateIntrinsic(Intrinsic::fma, {sum->getType()},
+                                    {x, y, sum});
+    }
+    sums.push_back(sum);
+  }
+  for (unsigned column = 0; column < 2; ++column)
+    write(operand(0).elements[column], fromFloat(sums[column], f64));
 }
 
 void Lowering::checkFragment(unsigned index, unsigned registers) const {

@@ -237,6 +237,7 @@ private:
   void moveMatrix(const Instruction &);
   void multiplyMatrix(const Instruction &);
   ProductForm productTypes(const Instruction &, unsigned count) const;
+  void multiplyDoubles();
   void checkFragment(unsigned index, unsigned registers) const;
   Value *fragmentPointer(const Operand &element, unsigned slot);
   Value *pointerTable(llvm::ArrayRef<Value *> pointers);

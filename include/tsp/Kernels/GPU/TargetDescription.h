@@ -34,6 +34,7 @@ struct TargetDescription {
   // Peak rates.
   double bf16TeraFlops; // tensor cores, f32 accumulation
   double f32TeraFlops;  // vector units
+  double f64TeraFlops;  // tensor cores; 0: no faster than vector units
   double memoryGBs;
 
   // Instructions.
