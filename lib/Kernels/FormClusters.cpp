@@ -18,8 +18,8 @@ using namespace tsp;
 constexpr unsigned maxMembers = 64;
 /// Each reduction of a kernel is another pass over a row.
 constexpr int64_t maxReductions = 4;
-/// Rows are what threads share; few rows are fine where there is little to do.
-constexpr int64_t minRows = 16, maxUnsharedElements = 16384;
+/// What few rows that threads cannot share may have to do.
+constexpr int64_t maxUnsharedElements = 16384;
 
 static bool isHeavy(OpClass opClass) {
   return opClass == OpClass::Contraction || opClass == OpClass::Reduction ||
@@ -262,6 +262,8 @@ bool ClusterBuilder::fitsAsReduction(Operation *op, const Cluster::Member &membe
   if (!getDistinctLoops(member.loops, loops) ||
       (cluster.numReductions > 0 && loops != cluster.rowLoops))
     return false;
-  return getNumElements(op->getResult(0)) >= minRows ||
-         getNumElements(op->getOperand(0)) <= maxUnsharedElements;
+  return getNumElements(op->getResult(0)) >= kSharedRows ||
+         std::max(getNumElements(op->getOperand(0)),
+                  getNumElements(cluster.root->getResult(0))) <=
+             maxUnsharedElements;
 }

@@ -55,7 +55,28 @@ bool tsp::isLight(OpClass opClass) {
          opClass == OpClass::Reshape;
 }
 
+/// Whether each dim of the operand becomes one dim or several.
+static bool dividesDims(stablehlo::ReshapeOp reshape) {
+  ArrayRef<int64_t> to = reshape.getType().getShape();
+  for (int64_t size :
+       cast<RankedTensorType>(reshape.getOperand().getType()).getShape()) {
+    int64_t extent = 1;
+    for (; extent < size && !to.empty(); to = to.drop_front())
+      extent *= to.front();
+    if (extent != size)
+      return false;
+  }
+  return true;
+}
+
 bool tsp::isOperandView(Operation *op) {
+  if (auto reshape = dyn_cast<stablehlo::ReshapeOp>(op)) {
+    Operation *def = reshape.getOperand().getDefiningOp();
+    bool mayBeInKernel = def && def->getBlock() == op->getBlock() &&
+                         isLight(classify(def)) &&
+                         classify(def) != OpClass::Source;
+    return mayBeInKernel && dividesDims(reshape);
+  }
   if (isa<stablehlo::TransposeOp, stablehlo::SliceOp, stablehlo::BroadcastInDimOp>(op))
     return true;
   if (!isa<stablehlo::ConvertOp>(op))

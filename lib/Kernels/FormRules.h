@@ -15,6 +15,10 @@
 
 namespace tsp {
 
+/// Rows of a reduction from which on threads can share them out, so that what
+/// reads a row's results may be in one kernel with it.
+inline constexpr int64_t kSharedRows = 16;
+
 enum class OpClass {
   Host,        ///< stays in the host program: collectives, loops, views, data
   Source,      ///< computed from nothing: splat constant, iota
@@ -35,7 +39,8 @@ OpClass classify(mlir::Operation *op);
 bool isLight(OpClass opClass);
 
 /// An op that a contraction reads its operand through at no cost: by strides, or
-/// by a conversion that loses nothing.
+/// by a conversion that loses nothing. A reshape, which is a view of the host of
+/// what is in memory, counts where it divides dims of what may not be.
 bool isOperandView(mlir::Operation *op);
 
 /// An op that a contraction writes its result through at no cost.

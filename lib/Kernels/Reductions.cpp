@@ -282,40 +282,53 @@ SmallVector<Value> Reduction::emitStep(ElementEmitter &emitter,
   return emitCombine(emitter, window.getBody(), accumulators, elements);
 }
 
+TypedAttr tsp::getNeutralElement(Operation *reducer, Type type) {
+  if (!isa_and_nonnull<sh::AddOp, sh::MulOp, sh::MaxOp, sh::MinOp, sh::AndOp,
+                       sh::OrOp, sh::XorOp>(reducer))
+    return {};
+  bool isMax = isa<sh::MaxOp>(reducer), isMin = isa<sh::MinOp>(reducer);
+  Builder builder(type.getContext());
+  if (isa<FloatType>(type)) {
+    double infinity = std::numeric_limits<double>::infinity();
+    double number = isMax   ? -infinity
+                    : isMin ? infinity
+                            : isa<sh::MulOp>(reducer);
+    return builder.getFloatAttr(type, number);
+  }
+  unsigned width = type.getIntOrFloatBitWidth();
+  bool isSigned = !type.isUnsignedInteger() && width > 1;
+  APInt number = APInt::getZero(width);
+  if (isMax && isSigned)
+    number = APInt::getSignedMinValue(width);
+  else if (isMin && isSigned)
+    number = APInt::getSignedMaxValue(width);
+  else if (isMin || isa<sh::AndOp>(reducer))
+    number = APInt::getAllOnes(width);
+  else if (isa<sh::MulOp>(reducer))
+    number = APInt(width, 1);
+  return builder.getIntegerAttr(type, number);
+}
+
+/// The op that a reduction combines two values by, or null.
+static Operation *getReducer(Operation *op) {
+  return sh::getSimpleReducer(op->getRegion(0));
+}
+
 bool Reduction::isCommutative() const {
-  Operation *simple =
-      isa<sh::DotGeneralOp>(op) ? op : sh::getSimpleReducer(op->getRegion(0));
-  return isa_and_nonnull<sh::DotGeneralOp, sh::AddOp, sh::MulOp, sh::MaxOp,
-                         sh::MinOp, sh::AndOp, sh::OrOp, sh::XorOp>(simple);
+  return isa<sh::DotGeneralOp>(op) ||
+         getNeutralElement(getReducer(op), types.front());
 }
 
 SmallVector<Value> Reduction::emitNeutral(ElementEmitter &emitter) const {
   if (isa<sh::DotGeneralOp>(op) || !isCommutative())
     return emitInits(emitter);
-  Type elementType = types.front(), type = getComputeType(elementType);
-  Operation *simple = sh::getSimpleReducer(op->getRegion(0));
-  bool isMax = isa<sh::MaxOp>(simple), isMin = isa<sh::MinOp>(simple);
-  Builder builder(op->getContext());
-  TypedAttr value;
-  if (isa<FloatType>(type)) {
-    double number = isMax ? -HUGE_VAL : isMin ? HUGE_VAL : isa<sh::MulOp>(simple);
-    value = builder.getFloatAttr(type, number);
-  } else {
-    unsigned width = type.getIntOrFloatBitWidth();
-    bool isSigned = !elementType.isUnsignedInteger() && width > 1;
-    APInt number = APInt::getZero(width);
-    if (isMax && isSigned)
-      number = APInt::getSignedMinValue(width);
-    else if (isMin && isSigned)
-      number = APInt::getSignedMaxValue(width);
-    else if (isMin || isa<sh::AndOp>(simple))
-      number = APInt::getAllOnes(width);
-    else if (isa<sh::MulOp>(simple))
-      number = APInt(width, 1);
-    value = builder.getIntegerAttr(type, number);
-  }
+  TypedAttr neutral = getNeutralElement(getReducer(op), types.front());
+  // Code has no integers with a sign.
+  if (auto integer = dyn_cast<IntegerAttr>(neutral))
+    neutral = IntegerAttr::get(getComputeType(types.front()),
+                               integer.getValue());
   return {arith::ConstantOp::create(emitter.getBuilder(), emitter.getLoc(),
-                                    value)};
+                                    neutral)};
 }
 
 SmallVector<Value> Reduction::emitMerge(ElementEmitter &emitter, ValueRange a,

@@ -12,6 +12,10 @@
 
 namespace tsp {
 
+/// What changes no result of a reduction by `reducer`, as a value of `type`;
+/// null where the op does not tell, or is null.
+mlir::TypedAttr getNeutralElement(mlir::Operation *reducer, mlir::Type type);
+
 /// Whether an element of the op's results is a loop over other elements.
 bool isReduction(mlir::Operation *op);
 

@@ -94,6 +94,11 @@ static void buildKernels(OpPassManager &manager, const PipelineOptions &options)
   if (options.isDevice())
     split.units = findTargetDescription(options.architectures.front())->numProcessors;
   manager.addNestedPass<func::FuncOp>(createSplitAttention(split));
+  if (options.isDevice()) {
+    GpuSplitReductionsOptions reductions;
+    reductions.architecture = options.architectures.front();
+    manager.addPass(createGpuSplitReductions(reductions));
+  }
   FormKernelsOptions form;
   form.remarks = options.remarks;
   manager.addPass(createFormKernels(form));

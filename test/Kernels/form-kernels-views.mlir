@@ -140,3 +140,23 @@ func.func public @aliased(%x: tensor<4x8xf32>, %z: tensor<8x4xf32>) -> (tensor<4
   %b = stablehlo.add %x, %t : tensor<4x8xf32>
   return %a, %b : tensor<4x8xf32>, tensor<4x8xf32>
 }
+
+// -----
+
+// A reshape that divides dims of a view is one more view; one that joins dims is
+// not, and what it reads is stored.
+// CHECK-LABEL: func.func public @operand_reshapes
+// CHECK-NEXT: %[[Y:.*]] = tsp.launch @k_dot_general_0(%arg0, %arg1)
+// CHECK-NEXT: %[[T:.*]] = tsp.launch @k_transpose_1(%arg2)
+// CHECK-NEXT: %[[W:.*]] = stablehlo.reshape %[[T]]
+// CHECK-NEXT: %[[Z:.*]] = tsp.launch @{{.*}}(%arg3, %[[W]])
+// CHECK-NEXT: return %[[Y]], %[[Z]]
+func.func public @operand_reshapes(%x: tensor<2x4x8xf32>, %w: tensor<12x8xf32>, %v: tensor<3x4x8xf32>, %z: tensor<5x12xf32>) -> (tensor<2x4x6xf32>, tensor<5x8xf32>) {
+  %t = stablehlo.transpose %w, dims = [1, 0] : (tensor<12x8xf32>) -> tensor<8x12xf32>
+  %r = stablehlo.reshape %t : (tensor<8x12xf32>) -> tensor<8x2x6xf32>
+  %y = stablehlo.dot_general %x, %r, batching_dims = [0] x [1], contracting_dims = [2] x [0] : (tensor<2x4x8xf32>, tensor<8x2x6xf32>) -> tensor<2x4x6xf32>
+  %s = stablehlo.transpose %v, dims = [1, 0, 2] : (tensor<3x4x8xf32>) -> tensor<4x3x8xf32>
+  %q = stablehlo.reshape %s : (tensor<4x3x8xf32>) -> tensor<12x8xf32>
+  %u = stablehlo.dot_general %z, %q, contracting_dims = [1] x [0] : (tensor<5x12xf32>, tensor<12x8xf32>) -> tensor<5x8xf32>
+  return %y, %u : tensor<2x4x6xf32>, tensor<5x8xf32>
+}

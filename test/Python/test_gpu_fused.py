@@ -93,6 +93,14 @@ CASES = {
     "scatter_rows": (lambda x, i, u: x.at[i].add(u), (below(100, 1000, 48), below(1000, 300), below(9, 300, 48)), 0),
     "scatter_elements": (lambda x, i, u: x.at[i].set(u), (normal(F32, 5000), below(5000, 700), normal(F32, 700)), 0),
     "scatter_float_order": (lambda x, i, u: x.at[i].add(u), (normal(F32, 10, 40), below(10, 200), normal(F32, 200, 40)), 1e-5),
+    # Divided into two steps each (tsp-gpu-split-reductions).
+    "split_product": (lambda x, w, r: r + x @ w, (normal(BF16, 16, 8192), normal(BF16, 8192, 256), normal(BF16, 16, 256)), 2e-2),
+    "split_one_row": (lambda x, w: x @ w.T, (below(8, 1, 16384).astype(F32), below(8, 256, 16384).astype(F32)), 0),
+    "split_columns": (lambda x, y: (x * y).sum((0, 1)), (below(8, 8, 512, 96).astype(F32), below(8, 8, 512, 96).astype(F32)), 0),
+    "split_mean": (lambda x: jnp.mean(x * x), (below(4, 600, 1000).astype(F32),), 1e-7),
+    "split_argmax": (lambda x: jnp.argmax(x, -1), (below(100000, 2, 128256).astype(F32),), 0),
+    "split_softmax": (lambda x: jax.nn.softmax(x, -1), (normal(F32, 1, 128256),), 4e-6),
+    "split_top_k": (lambda x: jax.lax.top_k(x, 40), (below(20000, 2, 50257).astype(F32),), 0),
     "product_f64": (lambda x, y: x @ y, (normal(F64, 33, 65), normal(F64, 65, 40)), 1e-12),
     "product_i32": (lambda x, y: x @ y, (below(9, 33, 65), below(9, 65, 40)), 0),
 }

@@ -80,7 +80,7 @@ def test_tf32(tmp_path, m, n, k):
 def test_f64(tmp_path, m, n, k):
     """On tensor cores, which round each product and sum as the vector units do."""
     text = "".join(dot_text(f"k_{layout}", *shapes(m, n, k, layout), "f64")[0] for layout in LAYOUTS)
-    assert device_runner.compile_ptx(text, tmp_path, PASSES)[0].count("mma.sync.aligned.m8n8k4.row.col.f64") > 4
+    assert device_runner.compile_ptx(text, tmp_path)[0].count("mma.sync.aligned.m8n8k4.row.col.f64") > 4
     kernels = on_device(text, tmp_path)
     rng = np.random.default_rng(0)
     for layout in LAYOUTS:
@@ -96,11 +96,10 @@ def test_bytes(tmp_path):
     tail = ("%f = stablehlo.convert %r : (tensor<65x70xi32>) -> tensor<65x70xf32>\n  %s = stablehlo.negate %f : tensor<65x70xf32>", (65, 70), "f32")
     text = "".join(dot_text(f"k_{m}_{layout}", *shapes(m, n, k, layout), "i8", "i32")[0] for m, n, k in sizes for layout in ("tn", "tt"))
     text += dot_text("k_tail", *shapes(*sizes[1], "tn"), "i8", "i32", tail=tail)[0]
-    passes = [*PASSES, "--tsp-gpu-lower-fused-kernels"]
-    ptx, launches = device_runner.compile_ptx(text, tmp_path, passes)
+    ptx, launches = device_runner.compile_ptx(text, tmp_path)
     of = {name: part for part in ptx.split(".entry")[1:] for name in launches if part.split("(")[0].strip() == name}
     assert {name for name, part in of.items() if "m16n8k32.row.col.s32.s8.s8.s32" in part} == {"k_96_tn", "k_65_tn", "k_3_tn", "k_tail"}
-    kernels = device_runner.compile_kernels(text, tmp_path, passes)
+    kernels = on_device(text, tmp_path)
     rng = np.random.default_rng(0)
     for name in of:
         m, n, k = next(size for size in sizes if f"_{size[0]}_" in name or (name == "k_tail" and size[0] == 65))
@@ -185,7 +184,7 @@ func.func private @{a}_{b}_{name}_{layout}(%a: tensor<{m}x{k}x{a}>, %b: tensor<{
   return %r : tensor<{m}x{n}xbf16>
 }}
 """
-    ptx, launches = device_runner.compile_ptx(text, tmp_path, PASSES, architecture)
+    ptx, launches = device_runner.compile_ptx(text, tmp_path, architecture)
     of = {name: part for part in ptx.split(".entry")[1:] for name in launches if part.split("(")[0].strip() == name}
     assert len(of) == 12
     short = {"f8E4M3FN": "e4m3", "f8E5M2": "e5m2"}
@@ -198,7 +197,6 @@ func.func private @{a}_{b}_{name}_{layout}(%a: tensor<{m}x{k}x{a}>, %b: tensor<{
 
 
 def test_f8_numbers(tmp_path):
-    """The code of sm_89, which the emulated sm_80 runs as well."""
     types, sizes = ("f8E4M3FN", "f8E5M2"), [(96, 160, 192), (65, 70, 68)]
     text = ""
     for m, n, k in sizes:
@@ -210,16 +208,14 @@ func.func private @{a}_{b}_{m}(%a: tensor<{m}x{k}x{a}>, %b: tensor<{n}x{k}x{b}>)
   return %r : tensor<{m}x{n}xf32>
 }}
 """
-    ptx, launches = device_runner.compile_ptx(text, tmp_path, ["--tsp-gpu-lower-gemm-kernels=architectures=sm_89"], "sm_89")
-    assert "m16n8k32.row.col.f32.e4m3.e5m2.f32" in ptx
-    module = device_runner.device().module(ptx.replace(".target sm_89", ".target sm_80"))
+    kernels = device_runner.compile_kernels(text, tmp_path, "sm_89")
     rng = np.random.default_rng(0)
     for m, n, k in sizes:
         for a in types:
             for b in types:
                 name = f"{a}_{b}_{m}"
                 x, y = random(rng, (m, k), a), random(rng, (n, k), b)
-                found, = device_runner.DeviceKernel(module, name, *launches[name])([x, y], [((m, n), "f32")])
+                found, = kernels[name]([x, y], [((m, n), "f32")])
                 assert error(found, product(x.astype(np.float32), y.astype(np.float32), "tn")) < LIMITS["f32"]
 
 

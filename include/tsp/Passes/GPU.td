@@ -14,6 +14,40 @@
 
 include "mlir/Pass/PassBase.td"
 
+def GpuSplitReductions : Pass<"tsp-gpu-split-reductions", "mlir::ModuleOp"> {
+  let summary = "Divides long reductions with few results into two steps.";
+  let description = [{
+    Before kernels are formed. A `stablehlo.dot_general`, `stablehlo.reduce` or
+    `chlo.top_k` whose results are too few to keep a GPU busy is computed in equal
+    parts of a reduced dim, and the parts are combined in their order. How many
+    parts there are is chosen by what they are expected to take
+    (lib/Kernels/GPU/CostModel.h), one more launch and the parts' way through
+    memory included. What follows the op follows the second step.
+
+    ```
+    %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+         : (tensor<16x8192xbf16>, tensor<8192x256xbf16>) -> tensor<16x256xbf16>
+    // becomes
+    %a = stablehlo.reshape %x : (tensor<16x8192xbf16>) -> tensor<16x16x512xbf16>
+    %b = stablehlo.reshape %w : (tensor<8192x256xbf16>) -> tensor<16x512x256xbf16>
+    %p = stablehlo.dot_general %a, %b, batching_dims = [1] x [0],
+         contracting_dims = [2] x [1] : ... -> tensor<16x16x256xf32>
+    %s = stablehlo.reduce(%p init: %zero) applies stablehlo.add
+         across dimensions = [0] : ... -> tensor<16x256xf32>
+    %y = stablehlo.convert %s : (tensor<16x256xf32>) -> tensor<16x256xbf16>
+    ```
+    Dims without a suitable divisor stay whole. So do sums of 16-bit floats, whose
+    parts would be rounded, and rows that stay in the kernel of a norm or softmax.
+  }];
+  let options = [Option<"architecture", "architecture", "std::string", "\"sm_80\"",
+                        "the GPU that parts are chosen for">];
+  let dependentDialects = ["tsp::stablehlo::StableHLODialect"];
+  let statistics = [
+    Statistic<"numProducts", "products", "Products divided">,
+    Statistic<"numReductions", "reductions", "Reductions divided">,
+    Statistic<"numSelections", "selections", "top_k divided">];
+}
+
 def GpuLowerGemmKernels : Pass<"tsp-gpu-lower-gemm-kernels", "mlir::ModuleOp"> {
   let summary = "Writes kernels that are one matrix product for a GPU.";
   let description = [{
