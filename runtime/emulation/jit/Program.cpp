@@ -9,6 +9,7 @@
 
 #include "exec/Helpers.h"
 #include "jit/Lowering.h"
+#include "jit/ObjectCache.h"
 #include "ptx/Parser.h"
 
 #include "llvm/ExecutionEngine/Orc/CompileUtils.h"
@@ -16,8 +17,8 @@
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/xxhash.h"
 
-#include <atomic>
 #include <unordered_map>
 
 using namespace llvm;
@@ -71,16 +72,19 @@ private:
     machine.getOptions().AllowFPOpFusion = FPOpFusion::Strict;
     cpu = machine.getCPU();
     featureString = machine.getFeatures().getString();
+    if (const char *folder = std::getenv("TSP_EMULATION_CACHE");
+        folder && *folder)
+      cache = std::make_unique<ObjectCache>(folder, cpu + featureString);
     // Several threads may compile at once: each gets its own target machine.
     jit = cantFail(
         orc::LLJITBuilder()
             .setJITTargetMachineBuilder(std::move(machine))
             .setCompileFunctionCreator(
-                [](orc::JITTargetMachineBuilder builder)
+                [this](orc::JITTargetMachineBuilder builder)
                     -> Expected<
                         std::unique_ptr<orc::IRCompileLayer::IRCompiler>> {
                   return std::make_unique<orc::ConcurrentIRCompiler>(
-                      std::move(builder));
+                      std::move(builder), cache.get());
                 })
             .create());
     orc::SymbolMap symbols;
@@ -92,6 +96,8 @@ private:
         orc::absoluteSymbols(std::move(symbols))));
   }
 
+  /// Of the user's folder; null without one.
+  std::unique_ptr<ObjectCache> cache;
   std::unique_ptr<orc::LLJIT> jit;
   std::string cpu, featureString;
 };
@@ -171,10 +177,10 @@ static Kernel describe(const ptx::Function &kernel) {
 }
 
 static std::unique_ptr<CompiledKernel>
-compileKernel(const ptx::Module &source, const ptx::Function &kernel) {
-  static std::atomic<uint64_t> counter{0};
+compileKernel(const ptx::Module &source, const ptx::Function &kernel,
+              const std::string &prefix) {
   auto compiled = std::make_unique<CompiledKernel>();
-  compiled->symbol = "kernel" + std::to_string(counter++) + "." + kernel.name;
+  compiled->symbol = prefix + kernel.name;
   compiled->description = describe(kernel);
 
   Jit &jit = Jit::get();
@@ -221,7 +227,12 @@ compileKernel(const ptx::Module &source, const ptx::Function &kernel) {
 // Programs
 //===----------------------------------------------------------------------===//
 
-static std::shared_ptr<Program> compileProgram(const std::string &text) {
+/// `hash`: of the text. `generation`: programs of this hash before, whose code
+/// may still be there.
+static std::shared_ptr<Program>
+compileProgram(const std::string &text, uint64_t hash, unsigned generation) {
+  // The same in every process, for the cache of objects.
+  std::string prefix = utohexstr(hash) + "." + std::to_string(generation) + ".";
   auto program = std::make_shared<Program>();
   program->source = ptx::parse(text);
   for (const auto &variable : program->source->variables) {
@@ -232,7 +243,8 @@ static std::shared_ptr<Program> compileProgram(const std::string &text) {
   }
   for (const auto &function : program->source->functions)
     if (function->isKernel && !function->isDeclaration)
-      program->kernels.push_back(compileKernel(*program->source, *function));
+      program->kernels.push_back(
+          compileKernel(*program->source, *function, prefix));
   return program;
 }
 
@@ -240,12 +252,15 @@ std::shared_ptr<Program> Program::get(const std::string &ptx) {
   static std::mutex mutex;
   static auto *cache =
       new std::unordered_map<std::string, std::weak_ptr<Program>>;
+  static auto *generations = new std::unordered_map<uint64_t, unsigned>;
   // Loads of the same text at once would compile it as often.
   std::lock_guard<std::mutex> lock(mutex);
   std::weak_ptr<Program> &known = (*cache)[ptx];
   if (std::shared_ptr<Program> program = known.lock())
     return program;
-  std::shared_ptr<Program> program = compileProgram(ptx);
+  uint64_t hash = xxh3_64bits(ptx);
+  std::shared_ptr<Program> program =
+      compileProgram(ptx, hash, (*generations)[hash]++);
   known = program;
   for (auto it = cache->begin(); it != cache->end();)
     it = it->second.expired() ? cache->erase(it) : std::next(it);
