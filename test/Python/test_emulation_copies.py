@@ -138,3 +138,44 @@ def test_tensor_maps_are_checked(device):
     assert error(element_strides=(1, 9, 1)) == invalid
     assert error(element_strides=(1, 2, 1)) == missing
     assert error(interleave=1) == missing
+
+
+# Each line gives a number; the barrier takes 4 arrivals.
+PHASES = [
+    ("mbarrier.arrive.shared::cta.b64 %s0, [bar]; mbarrier.pending_count.b64 %r0, %s0;", 4),
+    ("mbarrier.arrive.noComplete.shared.b64 %s1, [bar], 2; mbarrier.pending_count.b64 %r0, %s1;", 3),
+    # A generic address.
+    ("mbarrier.test_wait.b64 %p, [%a], %s1; selp.u32 %r0, 1, 0, %p;", 0),
+    ("mbarrier.test_wait.parity.shared.b64 %p, [bar], 1; selp.u32 %r0, 1, 0, %p;", 1),
+    # The phase lacks one arrival; bytes keep it open after that.
+    ("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [bar], 48; mbarrier.arrive.relaxed.cta.shared::cta.b64 %s2, [bar]; "
+     "mbarrier.test_wait.shared.b64 %p, [bar], %s0; selp.u32 %r0, 1, 0, %p;", 0),
+    ("mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [bar], 48; mbarrier.try_wait.shared.b64 %p, [bar], %s0; selp.u32 %r0, 1, 0, %p;", 1),
+    ("mbarrier.test_wait.parity.shared.b64 %p, [bar], 0; selp.u32 %r0, 1, 0, %p;", 1),
+    ("mbarrier.test_wait.parity.shared.b64 %p, [bar], 1; selp.u32 %r0, 1, 0, %p;", 0),
+    # One drops out: this phase still takes its arrival, later ones take three.
+    ("mbarrier.arrive_drop.shared.b64 %s3, [bar]; mbarrier.arrive.shared.b64 %s4, [bar], 3; mbarrier.arrive.shared.b64 %s4, [bar]; "
+     "mbarrier.pending_count.b64 %r0, %s4;", 3),
+    ("mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 %p, [bar], 1; selp.u32 %r0, 1, 0, %p;", 1),
+    ("mbarrier.inval.shared.b64 [bar]; mbarrier.init.shared.b64 [bar], 7; mbarrier.arrive.shared.b64 %s5, [bar]; "
+     "mbarrier.pending_count.b64 %r0, %s5;", 7),
+]
+
+
+def test_phases(device):
+    """Tokens, counts and bytes of mbarriers, as the manual says."""
+    body = "\n".join(f"{text} st.global.u32 [%out+{4 * i}], %r0;" for i, (text, _) in enumerate(PHASES))
+    module = device.module(""".version 8.0
+.target sm_90
+.address_size 64
+.visible .entry phases(.param .u64 out) {
+.reg .pred %p; .reg .b32 %r<2>; .reg .b64 %out, %s<6>, %a;
+.shared .align 8 .b64 bar;
+ld.param.u64 %out, [out];
+mov.u64 %a, bar;
+cvta.shared.u64 %a, %a;
+mbarrier.init.shared::cta.b64 [bar], 4;
+""" + body + "\nret;\n}\n")
+    out = device.empty((len(PHASES),), np.uint32)
+    module.launch("phases", 1, 1, [out])
+    assert list(out.download()) == [expected for _, expected in PHASES]
