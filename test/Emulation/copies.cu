@@ -111,6 +111,7 @@ enum Fault {
   TooFewBytes,
   TwoArrivals,
   NoInit,
+  NoFence,
   NoBlockBarrier,
   EarlyRelease,
 };
@@ -131,7 +132,8 @@ static __device__ void sumColumns(const CUtensorMap *map, float *sums,
         init(&full[stage], 1);
       init(&empty[stage], consumers);
     }
-    fenceBarrierInit();
+    if (fault != NoFence)
+      fenceBarrierInit();
   }
   if (fault != NoBlockBarrier)
     __syncthreads();

@@ -63,11 +63,12 @@ FAULTS = {
     "too few bytes expected": ("ring", [3, 5], "lacks 0 of 1 arrivals, and copies have brought 16 bytes more than it expects", None),
     "too many arrivals": ("ring", [3, 6], "1 arrivals are too many: phase 0 of the mbarrier", "thread (96,0,0)"),
     "barrier not initialised": ("ring", [3, 7], "there is no mbarrier at shared address", None),
-    "stage released before it is read": ("ring", [3, 9], "race at shared address|bulk copy that was not waited for", None),
+    "fence after initialisation removed": ("ring", [3, 8], "was initialised with no fence.mbarrier_init or fence.proxy.async in between", "thread (96,0,0)"),
+    "stage released before it is read": ("ring", [3, 10], "race at shared address|bulk copy that was not waited for", None),
     "proxy fence removed": ("tile_store", [2, 1], "was written by an ordinary store, of thread .* with no fence.proxy.async in between", "thread (0,0,0)"),
     "bulk store not waited for": ("tile_store", [2, 2], "the block ends while this copy may still read its shared memory", "thread (0,0,0)"),
     "tile overwritten before its store has read": ("tile_store", [2, 3], "race at shared address .*: written by thread|race at shared address .*: read by", None),
-    "barrier after initialisation removed": ("ring", [3, 8], "race at shared address .*: an mbarrier initialised by thread .0,0,0.", None),
+    "barrier after initialisation removed": ("ring", [3, 9], "race at shared address .*: an mbarrier initialised by thread .0,0,0.", None),
 }
 
 SCRIPT = """

@@ -98,6 +98,13 @@ void Checker::readAsync(const AsyncIssue &issue, uint32_t offset,
 void Checker::beginWrite(const AsyncIssue &issue, uint32_t offset,
                          uint32_t size, const PhaseBarrier &barrier) {
   const WarpContext &warp = *issue.warp;
+  if (!barrier.isFenced &&
+      barrier.initTime > issue.knowledge.fenced[barrier.initAgent])
+    block.fault(warp, issue.site, issue.lane,
+                "the mbarrier at shared address " +
+                    std::to_string(barrier.offset) +
+                    " was initialised with no fence.mbarrier_init or "
+                    "fence.proxy.async in between");
   for (uint32_t end = offset + size; offset < end; ++offset) {
     Byte &byte = bytes[offset];
     checkWriterAsync(issue, offset);

@@ -47,6 +47,11 @@ void PhaseBarriers::init(const WarpContext &warp, uint32_t site, unsigned lane,
     checker->initPhases(warp, site, lane, barrier);
 }
 
+void PhaseBarriers::fenceInit() {
+  for (auto &[offset, barrier] : objects)
+    barrier.isFenced = true;
+}
+
 PhaseBarrier &PhaseBarriers::find(const WarpContext &warp, uint32_t site,
                                   unsigned lane, uint32_t offset) {
   PhaseBarrier &barrier = objects[offset];
@@ -210,8 +215,13 @@ uint32_t mbarrierWait(Context context, uint32_t site, uint32_t mask,
   return block.waitForPhases(*context);
 }
 
-void asyncFence(Context context, uint32_t, uint32_t mask) {
-  if (Checker *checker = mask ? context->block->checker() : nullptr)
+void asyncFence(Context context, uint32_t site, uint32_t mask) {
+  if (!mask)
+    return;
+  BlockRunner &block = *context->block;
+  if (block.site(site).flags & FenceFlags::BarrierInit)
+    block.phaseBarriers().fenceInit();
+  else if (Checker *checker = block.checker())
     checker->fence(*context);
 }
 

@@ -40,6 +40,8 @@ struct PhaseBarrier {
   unsigned initAgent = 0;
   uint32_t initTime = 0;
   uint32_t initSite = 0;
+  /// A fence.mbarrier_init came after that.
+  bool isFenced = false;
   uint32_t initThread = 0;
   /// What those know who arrived in this phase, and in those before.
   Knowledge arrived;
@@ -65,6 +67,10 @@ struct ArriveFlags {
     NoIncrement = 16
   };
 };
+/// What a fence for the async proxy is about.
+struct FenceFlags {
+  enum : uint8_t { BarrierInit = 1 };
+};
 /// What tells a wait which phase it is for.
 struct WaitFlags {
   enum : uint8_t { Parity = 1, Relaxed = 8 };
@@ -85,6 +91,8 @@ public:
 
   /// A new block begins: no object is there.
   void reset() { objects.clear(); }
+  /// fence.mbarrier_init: the async proxy sees all that are initialised.
+  void fenceInit();
 
   void init(const WarpContext &warp, uint32_t site, unsigned lane,
             uint32_t offset, uint32_t count);

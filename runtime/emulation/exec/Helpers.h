@@ -74,7 +74,7 @@ void mbarrierComplete(Context, uint32_t site, uint32_t mask, Lanes64 addresses,
 uint32_t mbarrierWait(Context, uint32_t site, uint32_t mask, Lanes64 addresses,
                       Lanes64 phases);
 
-/// fence.proxy.async, for the checker.
+/// fence.proxy.async and fence.mbarrier_init, for the checker.
 void asyncFence(Context, uint32_t site, uint32_t mask);
 
 // BulkHelpers.cpp: a copy a lane. Coordinates of a dimension are 32 lanes;

@@ -92,7 +92,7 @@ struct Site {
   uint8_t count = 1;
   /// An AtomicOp, ShuffleMode or BarrierKind.
   uint8_t operation = 0;
-  /// ArriveFlags, WaitFlags or BulkFlags.
+  /// ArriveFlags, WaitFlags, FenceFlags or BulkFlags.
   uint8_t flags = 0;
   /// Reads what others may write, perhaps again and again.
   bool polls = false;

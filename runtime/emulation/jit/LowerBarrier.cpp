@@ -90,11 +90,14 @@ void Lowering::waitForPhase(const Instruction &instruction) {
 void Lowering::fence(const Instruction &instruction) {
   // Lanes keep their memory operations in order: only what is between ordinary
   // accesses and those of the async proxy means anything.
+  Site where = site();
+  bool isInit = instruction.has("mbarrier_init");
+  where.flags = isInit ? FenceFlags::BarrierInit : 0;
   bool isAsync = false;
   for (const std::string &modifier : instruction.modifiers)
     isAsync |= StringRef(modifier).starts_with("async");
-  if (isAsync)
-    callAt("asyncFence", site(), builder.getVoidTy(), {});
+  if (isInit || isAsync)
+    callAt("asyncFence", where, builder.getVoidTy(), {});
 }
 
 void Lowering::setMaxRegisters(const Instruction &instruction) {
