@@ -106,6 +106,24 @@ extern "C" __global__ void multicast(const __grid_constant__ CUtensorMap map,
   cluster.sync();
 }
 
+// Each block writes into the next one's shared memory, whose generic address
+// becomes one of shared::cluster.
+extern "C" __global__ void pass_on(int *received) {
+  __shared__ int mine;
+  cg::cluster_group cluster = cg::this_cluster();
+  unsigned next = (cluster.block_rank() + 1) % cluster.num_blocks();
+  cluster.sync();
+  asm volatile("{\n"
+               ".reg .b64 theirs;\n"
+               "cvta.to.shared::cluster.u64 theirs, %0;\n"
+               "st.shared::cluster.b32 [theirs], %1;\n"
+               "}" ::"l"(cluster.map_shared_rank(&mine, next)),
+               "r"(blockIdx.x)
+               : "memory");
+  cluster.sync();
+  received[blockIdx.x] = mine;
+}
+
 // Blocks of the whole grid wait for each other.
 extern "C" __global__ void grid_sum(const int *x, int *partial, int *sum,
                                     int n) {

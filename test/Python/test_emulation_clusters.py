@@ -49,6 +49,13 @@ def multicast(cluster, tiles=5):
     return bool((results.download() == x[:, None] * scale[:, None]).all())
 
 
+def pass_on(cluster):
+    received = device.empty((6,), np.int32)
+    module.launch("pass_on", 6, 1, [received], cluster=cluster)
+    blocks = np.arange(6)
+    return bool((received.download() == blocks // cluster * cluster + (blocks - 1) % cluster).all())
+
+
 def grid_sum(blocks):
     x = np.arange(5000)
     partial, total = device.empty((blocks * 64,), np.int32), upload([0])
@@ -77,7 +84,7 @@ def evaluate(tmp_path_factory):
 @pytest.mark.parametrize("check", [0, 1])
 def test_clusters(evaluate, check):
     """Barriers of clusters, loads and atomics in other blocks' shared memory, multicast and remote arrivals, grids that wait."""
-    expression = "[[all_to_all(c) for c in (1, 2, 3, 6)], [multicast(c) for c in (1, 2, 4, 8)], [grid_sum(b) for b in (1, 7, 40)]]"
+    expression = "[[all_to_all(c) for c in (1, 2, 3, 6)], [multicast(c) for c in (1, 2, 4, 8)], [pass_on(c) for c in (1, 2, 3)], [grid_sum(b) for b in (1, 7, 40)]]"
     for seed in (0, 3):
         results, printed = evaluate(expression, TSP_EMULATION_CHECK=check, TSP_EMULATION_SEED=seed)
         assert all(map(all, results)), (results, printed)
