@@ -179,15 +179,17 @@ private:
     }
     func::FuncOp variant = startVariant(function, target);
     std::optional<GemmKernel> same = matchGemmKernel(variant);
-    return lower(variant, *same, *plan,
-                 [&](DeviceGemm &gemm, DeviceKernel &device) {
-                   Value a = addTensorMap(device, plan->sideA.map);
-                   Value b = addTensorMap(device, plan->sideB.map);
-                   emitWarpgroupGemm(gemm, *plan, a, b);
-                   device.function->setAttr(
-                       NVVM::NVVMDialect::getMinctasmAttrName(),
-                       gemm.e.b.getI32IntegerAttr(plan->blocksPerProcessor));
-                 });
+    return lower(
+        variant, *same, *plan,
+        [&](DeviceGemm &gemm, DeviceKernel &device) {
+          Value a = addTensorMap(device, plan->sideA.map);
+          Value b = addTensorMap(device, plan->sideB.map);
+          emitWarpgroupGemm(gemm, *plan, a, b);
+          device.function->setAttr(
+              NVVM::NVVMDialect::getMinctasmAttrName(),
+              gemm.e.b.getI32IntegerAttr(plan->blocksPerProcessor));
+        },
+        plan->cluster);
   }
 
   /// The variant for an architecture that multiplies f8, if the kernel does and
@@ -205,7 +207,8 @@ private:
   }
 
   static LogicalResult lower(func::FuncOp function, const GemmKernel &kernel,
-                             const DeviceGemmPlan &plan, GemmEmitter emit) {
+                             const DeviceGemmPlan &plan, GemmEmitter emit,
+                             int64_t cluster = 1) {
     Region tensorBody;
     DeviceKernel device = startDeviceForm(function, tensorBody);
     Block *block = &device.function.getBody().front();
@@ -239,6 +242,7 @@ private:
     DeviceLaunch launch;
     launch.grid = {plan.grid, 1, 1};
     launch.block = {plan.threads, 1, 1};
+    launch.cluster = {cluster, 1, 1};
     launch.sharedBytes = plan.sharedBytes;
     finishDeviceForm(function, device, launch);
     return failure(results.failed() || (computeA && computeA->failed()) ||

@@ -26,9 +26,17 @@ void tsp::fenceBarriers(DeviceEmitter &e) {
   NVVM::FenceMbarrierInitOp::create(e.b, e.loc);
 }
 
+static constexpr auto clusterSpace =
+    static_cast<unsigned>(NVVM::NVVMMemorySpace::SharedCluster);
+
 void tsp::arrive(DeviceEmitter &e, Value barrier) {
-  NVVM::MBarrierArriveOp::create(e.b, e.loc, e.b.getI64Type(), barrier, Value(),
-                                 NVVM::MemScopeKind::CTA, /*relaxed=*/false);
+  auto type = cast<LLVM::LLVMPointerType>(barrier.getType());
+  bool isOwn = type.getAddressSpace() != clusterSpace;
+  // What was read, and not written, is done with: the scope of the block, in
+  // which no fence comes with it, will do for another one's barrier too.
+  NVVM::MBarrierArriveOp::create(e.b, e.loc, isOwn ? e.b.getI64Type() : Type(),
+                                 barrier, Value(), NVVM::MemScopeKind::CTA,
+                                 /*relaxed=*/false);
 }
 
 void tsp::arriveExpecting(DeviceEmitter &e, Value barrier, int64_t bytes) {
@@ -63,6 +71,17 @@ void tsp::arriveThreads(DeviceEmitter &e, Value number, int64_t threads) {
   NVVM::BarrierArriveOp::create(e.b, e.loc, number, e.i32(threads));
 }
 
+void tsp::syncCluster(DeviceEmitter &e) {
+  UnitAttr aligned = e.b.getUnitAttr();
+  NVVM::ClusterArriveRelaxedOp::create(e.b, e.loc, aligned);
+  NVVM::ClusterWaitOp::create(e.b, e.loc, aligned);
+}
+
+Value tsp::inBlock(DeviceEmitter &e, Value shared, Value block) {
+  auto type = LLVM::LLVMPointerType::get(e.b.getContext(), clusterSpace);
+  return NVVM::MapaOp::create(e.b, e.loc, type, shared, block);
+}
+
 //===----------------------------------------------------------------------===//
 // Copies
 //===----------------------------------------------------------------------===//
@@ -75,16 +94,17 @@ void tsp::prefetchMap(DeviceEmitter &e, Value map) {
 }
 
 void tsp::copyBox(DeviceEmitter &e, Value shared, Value map,
-                  ValueRange coordinates, Value barrier) {
+                  ValueRange coordinates, Value barrier, int64_t blocks) {
   // An address in the block's own memory is one in that of its cluster.
-  auto ofCluster = LLVM::LLVMPointerType::get(
-      e.b.getContext(),
-      static_cast<unsigned>(NVVM::NVVMMemorySpace::SharedCluster));
+  auto ofCluster = LLVM::LLVMPointerType::get(e.b.getContext(), clusterSpace);
   Value to = LLVM::AddrSpaceCastOp::create(e.b, e.loc, ofCluster, shared);
+  Value mask;
+  if (blocks > 1)
+    mask = e.constant(e.b.getI16Type(), (1 << blocks) - 1);
   NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
       e.b, e.loc, to, map, coordinates, barrier, /*im2colOffsets=*/ValueRange(),
-      /*multicastMask=*/Value(), /*l2CacheHint=*/Value(),
-      NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false, /*group=*/nullptr,
+      /*multicastMask=*/mask, /*l2CacheHint=*/Value(), NVVM::TMALoadMode::TILE,
+      /*isCTAOnly=*/false, /*group=*/nullptr,
       /*predicate=*/Value());
 }
 
@@ -312,7 +332,7 @@ Value StageRing::empty(Value stage) {
 void StageRing::init(int64_t releases) {
   for (int64_t i = 0; i < stages; ++i) {
     initBarrier(e, full(e.i32(i)), 1);
-    initBarrier(e, empty(e.i32(i)), releases);
+    initBarrier(e, empty(e.i32(i)), releases * cluster);
   }
 }
 
@@ -342,3 +362,13 @@ void StageRing::acquire(const Place &place) {
 }
 
 void StageRing::release(Value stage) { arrive(e, empty(stage)); }
+
+Value StageRing::pointToEmpty() {
+  Value first = empty(e.i32(0));
+  return cluster > 1 ? inBlock(e, first, e.rem(e.lane(), cluster)) : first;
+}
+
+void StageRing::release(Value empties, Value stage) {
+  e.when(e.less(e.lane(), e.i32(cluster)),
+         [&] { arrive(e, e.shifted(empties, e.mul(stage, kBarrierBytes))); });
+}

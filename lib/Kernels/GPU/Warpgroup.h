@@ -37,6 +37,8 @@ inline constexpr int64_t kBarrierBytes = 8;
 /// behind `fenceBarriers` of the one that made it and a barrier of the block.
 void initBarrier(DeviceEmitter &e, mlir::Value barrier, int64_t arrivals);
 void fenceBarriers(DeviceEmitter &e);
+/// At the barrier of another block of the cluster, a thread that has read
+/// there.
 void arrive(DeviceEmitter &e, mlir::Value barrier);
 /// Arrives, and expects that many bytes more of copies.
 void arriveExpecting(DeviceEmitter &e, mlir::Value barrier, int64_t bytes);
@@ -51,6 +53,13 @@ void syncThreads(DeviceEmitter &e, mlir::Value number, int64_t threads);
 /// Arrives there without waiting.
 void arriveThreads(DeviceEmitter &e, mlir::Value number, int64_t threads);
 
+/// A barrier of all threads of the cluster that run still ("barrier.cluster"),
+/// whole warps of which come here; it publishes nothing written.
+void syncCluster(DeviceEmitter &e);
+/// The same place in shared memory of another block of the cluster, as a
+/// pointer to that of the cluster (7; "mapa").
+mlir::Value inBlock(DeviceEmitter &e, mlir::Value shared, mlir::Value block);
+
 //===----------------------------------------------------------------------===//
 // Copies
 //===----------------------------------------------------------------------===//
@@ -61,9 +70,11 @@ void prefetchMap(DeviceEmitter &e, mlir::Value map);
 /// Starts the copy of the box of a tensor at `coordinates` (elements, innermost
 /// first) to shared memory ("cp.async.bulk.tensor"); the barrier gets all bytes
 /// of the box, also of parts outside of the tensor, which become zero. By one
-/// thread.
+/// thread. All of the first `blocks` blocks of the cluster get it, at the same
+/// place, and their barriers the bytes.
 void copyBox(DeviceEmitter &e, mlir::Value shared, mlir::Value map,
-             mlir::ValueRange coordinates, mlir::Value barrier);
+             mlir::ValueRange coordinates, mlir::Value barrier,
+             int64_t blocks = 1);
 
 /// Orders what the thread wrote to shared memory before what products and bulk
 /// copies read there ("fence.proxy.async").
@@ -164,6 +175,8 @@ void emitRoles(DeviceEmitter &e, const WarpgroupRoles &roles,
                llvm::function_ref<void(mlir::Value)> consume);
 
 /// Stages that the producer fills and consumers empty, with two barriers each.
+/// In a cluster, whose blocks copy to each other, a stage is empty when it is
+/// so in all of them.
 class StageRing {
 public:
   /// A stage, and the parity of the phase in which it is filled (i32).
@@ -171,15 +184,17 @@ public:
     mlir::Value stage, parity;
   };
 
-  /// `barriers`: memory for them.
-  StageRing(DeviceEmitter &e, mlir::Value barriers, int64_t stages)
-      : e(e), barriers(barriers), stages(stages) {}
+  /// `barriers`: memory for them. `cluster`: blocks.
+  StageRing(DeviceEmitter &e, mlir::Value barriers, int64_t stages,
+            int64_t cluster = 1)
+      : e(e), barriers(barriers), stages(stages), cluster(cluster) {}
 
   static int64_t barrierBytes(int64_t stages) {
     return 2 * stages * kBarrierBytes;
   }
 
-  /// By one thread: makes the barriers; `release` is called by so many threads.
+  /// By one thread: makes the barriers. A stage is empty when each block of the
+  /// cluster has released it so often.
   void init(int64_t releases);
 
   Place first();
@@ -193,9 +208,14 @@ public:
     awaitEmpty(place);
     return expect(place, bytes);
   }
-  /// The consumers: wait until it is full; are done with it.
+  /// The consumers: wait until it is full.
   void acquire(const Place &place);
+  /// A thread is done with it, where no other block waits for that.
   void release(mlir::Value stage);
+  /// A warp is: lane i tells block i of the cluster, to whose barriers it
+  /// points.
+  mlir::Value pointToEmpty();
+  void release(mlir::Value empties, mlir::Value stage);
 
 private:
   mlir::Value full(mlir::Value stage);
@@ -203,7 +223,7 @@ private:
 
   DeviceEmitter &e;
   mlir::Value barriers;
-  int64_t stages;
+  int64_t stages, cluster;
 };
 
 } // namespace tsp

@@ -24,11 +24,19 @@ namespace {
 class BoxCopy {
 public:
   /// `first`: row or column that the tile starts with.
-  BoxCopy(DeviceGemm &gemm, const WarpgroupSide &side, Value map, Value first)
+  /// Of `cluster` blocks that need it, each copies its part to all.
+  BoxCopy(DeviceGemm &gemm, const WarpgroupSide &side, Value map, Value first,
+          int64_t cluster = 1)
       : e(gemm.e), spec(gemm.spec()), bk(gemm.plan.bk), side(side), map(map),
-        first(first) {
+        first(first), offset(e.i32(0)), boxes(side.boxes / cluster),
+        cluster(cluster), step(side.tile.alongK ? side.tile.lines : 64) {
     for (unsigned dim : side.outer)
       outer.push_back(gemm.outer[dim]);
+    if (cluster > 1) {
+      Value part = e.rem(e.block(0), cluster);
+      this->first = e.add(first, e.mul(part, boxes * step));
+      offset = e.mul(part, boxes * side.tile.boxBytes());
+    }
   }
 
   void start(Value tile, Value to, Value barrier) {
@@ -36,13 +44,14 @@ public:
     for (unsigned dim : side.k)
       rest.push_back(k[dim]);
     llvm::append_range(rest, outer);
-    for (int64_t i = 0; i < side.boxes; ++i) {
-      Value free = e.add(first, i * 64);
+    to = e.shifted(to, offset);
+    for (int64_t i = 0; i < boxes; ++i) {
+      Value free = e.add(first, i * step);
       Values coordinates =
           side.tile.alongK ? Values{k.back(), free} : Values{free, k.back()};
       llvm::append_range(coordinates, rest);
       copyBox(e, e.shifted(to, i * side.tile.boxBytes()), map, coordinates,
-              barrier);
+              barrier, cluster);
     }
   }
 
@@ -65,7 +74,8 @@ private:
   const GemmSpec &spec;
   int64_t bk;
   const WarpgroupSide &side;
-  Value map, first;
+  Value map, first, offset;
+  int64_t boxes, cluster, step;
   Values outer;
 };
 
@@ -76,7 +86,7 @@ public:
       : gemm(gemm), e(gemm.e), plan(plan), mapA(mapA), mapB(mapB),
         tiles(countTiles(gemm.spec(), plan.bk)),
         ring(e, e.shifted(gemm.shared, plan.stages * plan.stageBytes()),
-             plan.stages) {}
+             plan.stages, plan.cluster) {}
 
   void emit() {
     e.when(e.compare(arith::CmpIPredicate::eq, e.thread(), e.i32(0)), [&] {
@@ -85,7 +95,10 @@ public:
       ring.init(4 * plan.consumers());
       fenceBarriers(e);
     });
-    e.barrier();
+    if (plan.cluster > 1)
+      syncCluster(e);
+    else
+      e.barrier();
     emitRoles(
         e, {plan.consumers(), plan.blocksPerProcessor}, [&] { produce(); },
         [&](Value warpgroup) { consume(warpgroup); });
@@ -100,7 +113,7 @@ private:
 
   void produce() {
     BoxCopy a(gemm, plan.sideA, mapA, gemm.m),
-        b(gemm, plan.sideB, mapB, gemm.n);
+        b(gemm, plan.sideB, mapB, gemm.n, plan.cluster);
     Place first = ring.first();
     Values last =
         e.loop(e.i32(0), e.i32(tiles), 1, {first.stage, first.parity},
@@ -117,7 +130,7 @@ private:
   }
 
   void consume(Value warpgroup) {
-    Value isFirst = e.compare(arith::CmpIPredicate::eq, e.lane(), e.i32(0));
+    Value empties = ring.pointToEmpty();
     int64_t blocks = plan.wm / 64;
     Value toA = e.mul(warpgroup, blocks * plan.sideA.tile.stepFree());
     startA = describeTile(e, plan.sideA.tile, e.shifted(gemm.shared, toA));
@@ -137,7 +150,7 @@ private:
             Place place{values[count + 1], values[count + 2]};
             Values sums = step(place, values.take_front(count));
             waitForProducts(e, 1);
-            e.when(isFirst, [&] { ring.release(before); });
+            ring.release(empties, before);
             Place next = ring.next(place);
             llvm::append_range(sums,
                                Values{place.stage, next.stage, next.parity});
@@ -147,6 +160,9 @@ private:
     }
     sums = waitForProducts(e, 0, ValueRange(carried).drop_back(3));
     store(warpgroup, sums);
+    // The others arrive at this block's barriers as long as they multiply.
+    if (plan.cluster > 1)
+      syncCluster(e);
   }
 
   /// Starts the products of a stage. Without `sums` they begin with zero.

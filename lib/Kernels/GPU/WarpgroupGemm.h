@@ -8,8 +8,9 @@
 // The product of tsp/Kernels/Gemm.h by products of warpgroups (Warpgroup.h),
 // for elements of 16 or 8 bits and f32 that may be rounded to tf32. Tiles of A
 // and B come to a ring of stages in shared memory by bulk tensor copies, which
-// one thread starts; one or two other warpgroups multiply them. Elements
-// outside of the product are zeros that the copies put there.
+// one thread starts; one or two other warpgroups multiply them. Blocks of two
+// warpgroups come in clusters of two, if the number of tiles allows it.
+// Elements outside of the product are zeros that the copies put there.
 //
 // Memory is read through tensor maps, so that it has to lie as they want it:
 // one dim in one piece, the others multiples of 16 bytes apart, five dims in
@@ -42,6 +43,8 @@ struct WarpgroupSide {
 struct WarpgroupGemmPlan : DeviceGemmPlan {
   WarpgroupSide sideA, sideB;
   int64_t blocksPerProcessor = 1;
+  /// Blocks below each other, which share B: each copies a part of it to all.
+  int64_t cluster = 1;
 
   int64_t consumers() const { return bm / wm; }
   int64_t stageBytes() const { return sideA.stageBytes() + sideB.stageBytes(); }

@@ -107,6 +107,11 @@ struct TileShape {
   int64_t bm, bn, wm;
 
   int64_t consumers() const { return bm / wm; }
+  /// Blocks that share columns: two, which need more than the second cache
+  /// gives when each reads for itself. They are below each other in the grid.
+  int64_t cluster(const GemmSpec &spec) const {
+    return consumers() > 1 && llvm::divideCeil(spec.m, bm) % 2 == 0 ? 2 : 1;
+  }
   int64_t stageBytes() const { return (bm + bn) * 128; }
   /// Stages that fit when `blocks` blocks share a multiprocessor. A block takes
   /// 1 KB more than it asks for.
@@ -137,7 +142,7 @@ static TileShape chooseShape(const GemmSpec &spec,
   int64_t bytes = spec.a.element.getIntOrFloatBitWidth() / 8;
   for (const TileShape &shape : shapes) {
     // Each 64 rows are multiplied by columns that they read for themselves.
-    double lines = shape.bm + shape.bn,
+    double lines = shape.bm + double(shape.bn) / shape.cluster(spec),
            read = shape.bm + shape.bm / 64 * shape.bn;
     StepCost step{2.0 * shape.bm * shape.bn,
                   target.bf16TeraFlops * 1e3 * 2 / bytes, bytes * read,
@@ -185,11 +190,13 @@ tsp::planWarpgroupGemm(const GemmKernel &kernel, int64_t resultBytes,
   plan.bk = plan.sideA.tile.lineDepth();
   plan.threads = WarpgroupRoles{shape.consumers()}.threads();
   plan.blocksPerProcessor = shape.blocks(target);
+  plan.cluster = shape.cluster(spec);
   plan.stages = shape.stages(target, plan.blocksPerProcessor);
-  for (auto [side, extent] :
-       {std::pair(&plan.sideA, plan.bm), std::pair(&plan.sideB, plan.bn)}) {
-    side->tile.lines = side->tile.alongK ? extent : plan.bk;
-    side->boxes = side->tile.alongK ? 1 : extent / 64;
+  for (auto [side, extent, parts] :
+       {std::tuple(&plan.sideA, plan.bm, int64_t(1)),
+        std::tuple(&plan.sideB, plan.bn, plan.cluster)}) {
+    side->tile.lines = side->tile.alongK ? extent / parts : plan.bk;
+    side->boxes = side->tile.alongK ? parts : extent / 64;
     side->map.box.assign(side->map.sizes.size(), 1);
     side->map.box[0] = side->tile.alongK ? plan.bk : 64;
     side->map.box[1] = side->tile.lines;

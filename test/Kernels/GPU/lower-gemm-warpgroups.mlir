@@ -5,6 +5,8 @@
 
 // The variant reads both sides through tensor maps, in boxes of 128 bytes of k.
 // One thread fills a ring of four stages; two warpgroups of 64 rows multiply.
+// The two blocks of a cluster are below each other: each copies half of B to
+// both.
 // CHECK-LABEL: gpu.func @weight_rows_sm_90a
 // CHECK-SAME: memref<2048x576xbf16>{{.*}}memref<4096x576xbf16>{{.*}}memref<2048x4096xbf16>{{.*}}%[[A:.*]]: !llvm.ptr, %[[B:.*]]: !llvm.ptr)
 // CHECK-SAME: known_block_size = array<i32: 384, 1, 1>
@@ -15,11 +17,13 @@
 // CHECK-COUNT-8: nvvm.mbarrier.init
 // CHECK-NOT: nvvm.mbarrier.init
 // CHECK: nvvm.fence.mbarrier.init
-// CHECK: gpu.barrier
+// CHECK: nvvm.cluster.arrive.relaxed
+// CHECK: nvvm.cluster.wait
 
 // Consumers. Products of a step start when its stage is full; then those of the
 // step before are waited for, and its stage is empty.
 // CHECK: nvvm.setmaxregister increase 232
+// CHECK: %[[EMPTY:.*]] = nvvm.mapa %
 // CHECK: nvvm.mbarrier.try_wait
 // CHECK: nvvm.wgmma.fence.aligned
 // CHECK: nvvm.wgmma.mma_async {{.*}}<m = 64, n = 256, k = 16>, D[<f32>, <zero>], A[<bf16>, <one>, <row>], B[<bf16>, <one>, <col>]
@@ -31,10 +35,12 @@
 // CHECK-COUNT-4: nvvm.wgmma.mma_async {{.*}}D[<f32>, <one>]
 // CHECK: nvvm.wgmma.commit.group.sync.aligned
 // CHECK: nvvm.wgmma.wait.group.sync.aligned 1
-// CHECK: nvvm.mbarrier.arrive %
+// CHECK: %[[OTHER:.*]] = llvm.getelementptr %[[EMPTY]]
+// CHECK: nvvm.mbarrier.arrive %[[OTHER]] : !llvm.ptr<7>
 // CHECK: nvvm.wgmma.wait.group.sync.aligned 0
 // CHECK: nvvm.barrier id = %c1_i32{{.*}} number_of_threads = %c256_i32
 // CHECK: memref.store
+// CHECK: nvvm.cluster.wait
 
 // The producer: 48 KB a stage.
 // CHECK: nvvm.setmaxregister decrease 40
@@ -43,7 +49,7 @@
 // CHECK: nvvm.mbarrier.try_wait
 // CHECK: nvvm.mbarrier.arrive.expect_tx %{{.*}}, %c49152_i32
 // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[A]], %{{.*}}, box[%{{[^,]*}}, %{{[^,]*}}]
-// CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[B]], %{{.*}}, box[%{{[^,]*}}, %{{[^,]*}}]
+// CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[B]], %{{.*}}, box[%{{[^,]*}}, %{{[^,]*}}] multicast_mask = %c3_i16
 // CHECK: gpu.return
 
 // The general kernel stays for all others.
@@ -54,10 +60,10 @@
 // CHECK-LABEL: func.func private @weight_rows(
 // CHECK-SAME: tsp.device_variant = @weight_rows_sm_90a
 // CHECK-LABEL: func.func private @weight_rows_sm_90a(
-// CHECK-SAME: tsp.device_architecture = "sm_90a", tsp.device_block = array<i64: 384, 1, 1>, tsp.device_grid = array<i64: 256, 1, 1>
+// CHECK-SAME: tsp.device_architecture = "sm_90a", tsp.device_block = array<i64: 384, 1, 1>, tsp.device_cluster = array<i64: 2, 1, 1>, tsp.device_grid = array<i64: 256, 1, 1>
 // CHECK-SAME: tsp.device_maps = [
 // CHECK-SAME: {box = array<i64: 64, 128>, buffer = 0 : i64, element = bf16, offset = 0 : i64, sizes = array<i64: 576, 2048>, strides = array<i64: 1152>, swizzle = 128 : i64}
-// CHECK-SAME: {box = array<i64: 64, 256>, buffer = 1 : i64, element = bf16, offset = 0 : i64, sizes = array<i64: 576, 4096>, strides = array<i64: 1152>, swizzle = 128 : i64}
+// CHECK-SAME: {box = array<i64: 64, 128>, buffer = 1 : i64, element = bf16, offset = 0 : i64, sizes = array<i64: 576, 4096>, strides = array<i64: 1152>, swizzle = 128 : i64}
 // CHECK-SAME: tsp.device_shared = 196672 : i64
 func.func private @weight_rows(%x: tensor<2048x576xbf16>, %w: tensor<4096x576xbf16>) -> tensor<2048x4096xbf16>
     attributes {tsp.kernel, tsp.tied = array<i64: -1>} {
