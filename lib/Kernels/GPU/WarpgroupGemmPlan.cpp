@@ -107,6 +107,7 @@ struct TileShape {
   int64_t bm, bn, wm;
 
   int64_t consumers() const { return bm / wm; }
+  int64_t area() const { return bm * bn; }
   /// Blocks that share columns: two, which need more than the second cache
   /// gives when each reads for itself. They are below each other in the grid.
   int64_t cluster(const GemmSpec &spec) const {
@@ -138,7 +139,7 @@ static const TileShape shapes[] = {
 static TileShape chooseShape(const GemmSpec &spec,
                              const TargetDescription &target) {
   const TileShape *best = nullptr;
-  double least = 0;
+  double least = std::numeric_limits<double>::infinity();
   int64_t bytes = spec.a.element.getIntOrFloatBitWidth() / 8;
   for (const TileShape &shape : shapes) {
     // Each 64 rows are multiplied by columns that they read for themselves.
@@ -149,7 +150,10 @@ static TileShape chooseShape(const GemmSpec &spec,
                   bytes * lines};
     double time = estimateProduct(spec, shape.bm, shape.bn, step, target,
                                   shape.blocks(target));
-    if (!best || time < least) {
+    // Of those with the same bound, the one that multiplies less in vain.
+    bool isLess =
+        time < least || (time == least && shape.area() < best->area());
+    if (isLess) {
       best = &shape;
       least = time;
     }
