@@ -3,6 +3,7 @@
 """Every instruction of the emulation against exact arithmetic, in each way that it is compiled: on vectors of lanes, on some of
 them, and on what all lanes share."""
 import ctypes
+import re
 
 import numpy as np
 import pytest
@@ -112,3 +113,30 @@ ld.param.b64 %p, [out]; st.global.b64 [%p], %v; ret; }
     out = device.empty((1,), np.uint64)
     device.module(text).launch("k", 1, 1, [out, (ctypes.c_uint64 * 2)(3, 10)])
     assert out.download()[0] == 16
+
+
+BY_LANE = HEADER + """.visible .entry k(.param .u64 out) {
+.reg .b64 %%p; .reg .b32 %%t, %%id; .reg .pred %%q;
+mov.u32 %%t, %%tid.x; %s
+add.u32 %%id, %%id, 1; bar.sync %%id, 32;
+setp.gt.u32 %%q, %%id, 9; @!%%q bra RIGHT; %s
+RIGHT: ld.param.b64 %%p, [out]; mad.wide.u32 %%p, %%t, 4, %%p; st.global.b32 [%%p], %%id; ret; }
+"""
+
+
+def test_barrier_of_each_warp():
+    """Its number comes from what differs between lanes, but not within a warp."""
+    module = cuda_driver.Device().module(BY_LANE % ("shr.u32 %id, %t, 5;", "brkpt;"))
+    [ids] = module.run("k", 1, 96, [], [((96,), np.uint32)])
+    np.testing.assert_array_equal(ids, np.arange(96) // 32 + 1)
+
+
+@pytest.mark.parametrize("id, end, reason", [
+    ("and.b32 %id, %t, 1;", "trap;", r"\(bar.sync\): the number or the threads of the barrier are not the same in all threads .* thread \(1,0,0\)"),
+    ("mov.u32 %id, 9;", "brkpt;", r"\(brkpt\): trap"), ("mov.u32 %id, 9;", "call __assertfail;", r"\(assert\): trap")])
+def test_kernel_is_ended(id, end, reason):
+    done = cuda_driver.run_script(f"""
+        import cuda_driver
+        cuda_driver.Device().module({BY_LANE % (id, end)!r}).run("k", 1, 32, [], [((32,), "uint32")])
+    """)
+    assert done.returncode and re.search(reason, done.stderr), done.stderr

@@ -51,6 +51,7 @@ const std::vector<Entry> &all() {
       TSP_HELPER(shuffle),
       TSP_HELPER(reduce),
       TSP_HELPER(match),
+      TSP_HELPER(sameInLanes),
       TSP_HELPER(barrier),
       TSP_HELPER(trap),
       TSP_HELPER(chooseFairly),

@@ -119,6 +119,8 @@ void reduce(Context, uint32_t site, uint32_t mask, Lanes32 values,
 /// The lanes with the same value; for match.all all of them or none.
 void match(Context, uint32_t site, uint32_t mask, Lanes64 values,
            uint32_t members, uint32_t *result);
+/// What all lanes have; a fault when they differ.
+uint32_t sameInLanes(Context, uint32_t site, uint32_t mask, Lanes32 values);
 uint32_t barrier(Context, uint32_t site, uint32_t mask, uint32_t id,
                  uint32_t threads, uint32_t predicate);
 /// The highest of the lanes' blocks among those that are divergent, else the

@@ -139,6 +139,19 @@ void match(Context context, uint32_t siteIndex, uint32_t mask, Lanes64 values,
   }
 }
 
+uint32_t sameInLanes(Context context, uint32_t site, uint32_t mask,
+                     Lanes32 values) {
+  if (!mask)
+    return 0;
+  uint32_t first = values[__builtin_ctz(mask)];
+  for (uint32_t rest = mask; rest; rest &= rest - 1)
+    if (unsigned lane = unsigned(__builtin_ctz(rest)); values[lane] != first)
+      context->block->fault(*context, site, lane,
+                            "the number or the threads of the barrier are not "
+                            "the same in all threads of the warp");
+  return first;
+}
+
 uint32_t barrier(Context context, uint32_t site, uint32_t mask, uint32_t id,
                  uint32_t threads, uint32_t predicate) {
   return mask ? context->block->barrier(*context, site, mask, id, threads,

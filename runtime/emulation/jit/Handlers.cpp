@@ -97,6 +97,8 @@ const std::unordered_map<std::string, Lowering::Handler> &Lowering::handlers() {
       {"bar", &Lowering::barrier},
       {"barrier", &Lowering::barrier},
       {"call", &Lowering::call},
+      // Nobody would go on after a breakpoint.
+      {"brkpt", &Lowering::trap},
       // Matrices.
       {"ldmatrix", &Lowering::loadMatrix},
       {"stmatrix", &Lowering::storeMatrix},

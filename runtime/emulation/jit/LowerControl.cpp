@@ -358,6 +358,13 @@ void Lowering::call(const Instruction &instruction) {
   }
   if (!name || name->form != Operand::Form::Symbol)
     fail("calls through pointers are not supported");
+  if (name->name == "__assertfail") {
+    // assert() of CUDA C++: it ends the kernel.
+    Site where = site();
+    where.spelling = "assert";
+    callAt("trap", where, builder.getVoidTy(), {});
+    return;
+  }
   const ptx::Function *callee = kernel.source.findFunction(name->name);
   if (!callee || callee->isDeclaration)
     fail("the function '" + name->name + "' is not defined in this module");

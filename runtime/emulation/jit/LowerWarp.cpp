@@ -161,11 +161,11 @@ void Lowering::barrier(const Instruction &instruction) {
       unsigned(instruction.operands.size()) - first - (isReduction ? 1 : 0);
   Type word = ptx::parseType("u32");
   auto uniform = [&](unsigned index) {
-    if (!uniformity.isUniform(operand(index)))
-      fail("the number and the threads of a barrier must be the same in all "
-           "lanes");
-    wide = false;
-    return read(index, word);
+    wide = !uniformity.isUniform(operand(index));
+    Value *value = read(index, word);
+    return wide ? callAt("sameInLanes", where, builder.getInt32Ty(),
+                         {spill(index, {value})})
+                : value;
   };
   Value *id = uniform(first);
   Value *threads = count > 1 ? uniform(first + 1)
