@@ -146,16 +146,19 @@ tsp::planWarpgroupSdpa(const SdpaSpec &spec, bool aligned,
   }
   DeviceSdpaPlan plan;
   plan.form = DeviceSdpaForm::Warpgroup;
-  // As many rows as there are and as leave a block for every processor: K and V
-  // are read once for all of them. Three warpgroups have registers for narrow
-  // heads only.
-  auto suits = [&](int64_t consumers) {
+  // Tiles of rows that the last wave of blocks is done with first; of equal
+  // ones the largest, which reads K and V once for more rows. Three warpgroups
+  // have registers for narrow heads only.
+  auto timeOf = [&](int64_t consumers) {
     int64_t tiles = llvm::divideCeil(spec.rows(), consumers * kWarpgroupRows);
-    return spec.rows() > (consumers - 1) * kWarpgroupRows &&
-           tiles * spec.keyHeads * spec.batch >= target.numProcessors;
+    return consumers * llvm::divideCeil(tiles * spec.keyHeads * spec.batch,
+                                        target.numProcessors);
   };
-  bool narrow = std::max(spec.width, spec.valueWidth) <= 64;
-  plan.consumers = narrow && suits(3) ? 3 : suits(2) ? 2 : 1;
+  int64_t most = std::max(spec.width, spec.valueWidth) <= 64 ? 3 : 2;
+  for (int64_t consumers = 2; consumers <= most; ++consumers)
+    if (spec.rows() > (consumers - 1) * kWarpgroupRows &&
+        timeOf(consumers) <= timeOf(plan.consumers))
+      plan.consumers = consumers;
   plan.warps = 4 * (plan.consumers + 1);
   plan.rows = plan.consumers * kWarpgroupRows;
   // S in f32, P of the tile before (half of it) and O share the registers that

@@ -69,16 +69,16 @@ func.func private @causal(%q: tensor<1x4096x32x128xbf16>, %k: tensor<1x4096x8x12
   return %o : tensor<1x4096x32x128xbf16>
 }
 
-// Narrow heads: three warpgroups with rows. Boxes of 64 columns, of which 16 are
-// not there.
+// Narrow heads: three warpgroups with rows, where that makes one wave of blocks.
+// Boxes of 64 columns, of which 16 are not there.
 // CHECK: func.func private @narrow_sm_90a(
 // CHECK-SAME: tsp.device_block = array<i64: 512, 1, 1>
 // CHECK-SAME: box = array<i64: 64, 128, 1>, {{.*}} sizes = array<i64: 48, 4224, 8>
-func.func private @narrow(%q: tensor<1x4096x32x48xf16>, %k: tensor<1x4224x8x48xf16>, %v: tensor<1x4224x8x48xf16>)
-    -> tensor<1x4096x32x48xf16> attributes {tsp.kernel} {
+func.func private @narrow(%q: tensor<1x768x32x48xf16>, %k: tensor<1x4224x8x48xf16>, %v: tensor<1x4224x8x48xf16>)
+    -> tensor<1x768x32x48xf16> attributes {tsp.kernel} {
   %o, %l = tsp.sdpa %q, %k, %v {scale = 0.125 : f64}
-    : (tensor<1x4096x32x48xf16>, tensor<1x4224x8x48xf16>, tensor<1x4224x8x48xf16>) -> (tensor<1x4096x32x48xf16>, tensor<1x4096x32xf32>)
-  return %o : tensor<1x4096x32x48xf16>
+    : (tensor<1x768x32x48xf16>, tensor<1x4224x8x48xf16>, tensor<1x4224x8x48xf16>) -> (tensor<1x768x32x48xf16>, tensor<1x768x32xf32>)
+  return %o : tensor<1x768x32x48xf16>
 }
 
 // Bulk copies cannot read keys that are 8 bytes off, or one that is repeated.
