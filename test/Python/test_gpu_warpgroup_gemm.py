@@ -12,6 +12,7 @@ import pytest
 import cuda_driver
 import device_code
 import device_runner
+from ptx_snippets import to_tf32
 from test_gpu_gemm import LAYOUTS, TF32, product, shapes
 from test_kernels_gemm import LIMITS, dot_text, error, random, reference
 
@@ -113,13 +114,14 @@ func.func private @k{i}(%a: tensor<{m}x{k}x{left}>, %b: tensor<{n}x{k}x{right}>)
 
 @pytest.mark.parametrize("m, n, k", [(256, 128, 96), (200, 88, 52)])
 def test_tf32(tmp_path, m, n, k):
-    """f32 that may be rounded to 10 bits of mantissa."""
+    """f32 that may be rounded to 10 bits of mantissa: the copies round, to the nearest."""
     kernel = compiled(dot_text("k", *shapes(m, n, k, "tn"), "f32", extra=TF32)[0], tmp_path)["k"]
     rng = np.random.default_rng(0)
     a, b = random(rng, (m, k), "f32"), random(rng, (n, k), "f32")
     found, = kernel([a, b], [((m, n), "f32")])
-    exact = product(a.astype(np.float64), b.astype(np.float64), "tn")
-    assert 1e-5 < error(found, exact) < 1e-3
+    rounded = [to_tf32(x).astype(np.float64) for x in (a, b)]
+    assert error(found, product(*rounded, "tn")) < 1e-6
+    assert error(found, product(a.astype(np.float64), b.astype(np.float64), "tn")) > 1e-5
 
 
 EPILOGUES = {

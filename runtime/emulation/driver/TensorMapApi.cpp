@@ -33,8 +33,9 @@ static ptx::Type elementOf(CUtensorMapDataType type) {
   case CU_TENSOR_MAP_DATA_TYPE_BFLOAT16:
     return ptx::parseType("bf16");
   case CU_TENSOR_MAP_DATA_TYPE_FLOAT32:
-  case CU_TENSOR_MAP_DATA_TYPE_TFLOAT32:
     return ptx::parseType("f32");
+  case CU_TENSOR_MAP_DATA_TYPE_TFLOAT32:
+    return ptx::parseType("tf32");
   case CU_TENSOR_MAP_DATA_TYPE_FLOAT64:
     return ptx::parseType("f64");
   default:

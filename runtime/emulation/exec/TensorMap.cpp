@@ -34,18 +34,30 @@ Range TensorMap::touched(const int32_t *coordinates) const {
   return range;
 }
 
+/// Rounds the four f32 of a chunk to 10 bits of fraction.
+static void roundToTf32(uint8_t *chunk) {
+  uint32_t words[4];
+  std::memcpy(words, chunk, sizeof(words));
+  for (uint32_t &word : words)
+    if ((word & 0x7f800000u) != 0x7f800000u)
+      word = (word + 0x1000u) & 0xffffe000u;
+  std::memcpy(chunk, words, sizeof(words));
+}
+
 void TensorMap::load(const int32_t *coordinates, uint8_t *sharedMemory,
                      uint32_t shared) const {
   forEachChunk(coordinates, shared, [&](const Chunk &chunk) {
     uint8_t *to = sharedMemory + chunk.shared;
     if (chunk.global && chunk.begin == 0 && chunk.end == 16) {
       std::memcpy(to, chunk.global, 16);
-      return;
+    } else {
+      std::memset(to, 0, 16);
+      if (chunk.global)
+        std::memcpy(to + chunk.begin, chunk.global + chunk.begin,
+                    chunk.end - chunk.begin);
     }
-    std::memset(to, 0, 16);
-    if (chunk.global)
-      std::memcpy(to + chunk.begin, chunk.global + chunk.begin,
-                  chunk.end - chunk.begin);
+    if (elementKind == ptx::Kind::TF32)
+      roundToTf32(to);
   });
 }
 

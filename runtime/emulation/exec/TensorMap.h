@@ -40,14 +40,16 @@ struct TensorMap {
   uint8_t rank = 0;
   /// Bytes, 1 to 8.
   uint8_t elementBytes = 0;
-  /// What reductions take the elements for.
+  /// What reductions take the elements for; loads round to TF32.
   ptx::Kind elementKind = ptx::Kind::Bits;
   /// Bytes within which chunks of 16 bytes are permuted: 0, 32, 64 or 128.
   uint8_t swizzle = 0;
 
   bool isEncoded() const { return magic == encoded; }
   ptx::Type elementType() const {
-    return {elementKind, uint16_t(8 * elementBytes), false};
+    ptx::Kind kind =
+        elementKind == ptx::Kind::TF32 ? ptx::Kind::Float : elementKind;
+    return {kind, uint16_t(8 * elementBytes), false};
   }
   /// Of the box in shared memory, elements outside of the tensor included.
   uint32_t boxBytes() const;
@@ -65,6 +67,8 @@ struct TensorMap {
   template <typename F>
   void forEachChunk(const int32_t *coordinates, uint32_t shared, F visit) const;
   /// Copies a box to shared memory; what is outside of the tensor becomes 0.
+  /// Elements of TF32 are rounded to the nearest, ties away from zero as
+  /// cvt.rna does: how hardware breaks ties is not documented.
   void load(const int32_t *coordinates, uint8_t *sharedMemory,
             uint32_t shared) const;
 };

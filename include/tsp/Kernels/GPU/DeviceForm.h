@@ -23,12 +23,14 @@
 // The first is the code of one thread. Its memrefs are those of buffer form:
 // inputs, then outputs, with static shapes, the identity layout and element
 // type `getStorageType`; they do not alias, except that a result tied to an
-// argument may be the same buffer. All are aligned to 64 bytes. The body may
-// use gpu, nvgpu, nvvm, arith, math, scf, cf, vector, memref, affine, ub and
-// LLVM. Static shared memory is at most 48 KB (`addSharedBuffer`); more is
-// `gpu.dynamic_shared_memory`, whose size is tsp.device_shared. The workspace
-// is device memory that belongs to the launch, with undefined contents. Results
-// do not depend on the order in which threads run.
+// argument may be the same buffer. All are aligned to 64 bytes, and their memory
+// may be read up to the next multiple of 16 bytes, as LLVM does where it widens
+// loads. The body may use gpu, nvgpu, nvvm, arith, math, scf, cf, vector,
+// memref, affine, ub and LLVM. Static shared memory is at most 48 KB
+// (`addSharedBuffer`); more is `gpu.dynamic_shared_memory`, whose size is
+// tsp.device_shared. The workspace is device memory that belongs to the launch,
+// with undefined contents. Results do not depend on the order in which threads
+// run.
 //
 // The second is what the host program launches.
 //
