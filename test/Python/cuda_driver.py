@@ -91,12 +91,12 @@ def call(function, *args):
         raise Error(function, code, (name.value or b"?").decode())
 
 
-def counters(kernel):
-    """What checked launches of kernels of this name have counted so far."""
+def counters(kernel, since=None):
+    """What checked launches of kernels of this name have counted so far in this process, or since an earlier answer."""
     names = ("shared_requests", "shared_passes", "global_requests", "global_sectors", "global_ideal_sectors")
     values = (ctypes.c_uint64 * len(names))()
     driver().tspEmulationCounters(kernel.encode(), values)
-    return dict(zip(names, values))
+    return {name: value - (since or {}).get(name, 0) for name, value in zip(names, values)}
 
 
 def _made(function, *args, kind=ctypes.c_void_p):

@@ -135,9 +135,10 @@ def count(variants: list[Variant], folder: pathlib.Path, architecture: str = "sm
     for i, variant in enumerate(variants):
         how = launches[f"k{i}"]
         inputs = [np.zeros(shape, DTYPES[dtype]) for shape, dtype in variant.inputs]
+        before = cuda_driver.counters(how.name)
         module.run(how.name, how.cluster, how.block, inputs, [(shape, DTYPES[dtype]) for shape, dtype in variant.outputs], shared=how.shared,
                    workspace=how.workspace, maps=how.maps)
-        counters.append(cuda_driver.counters(how.name) | {"blocks": math.prod(how.cluster)})
+        counters.append(cuda_driver.counters(how.name, before) | {"blocks": math.prod(how.cluster)})
     return counters
 
 
