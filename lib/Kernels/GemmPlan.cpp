@@ -49,6 +49,12 @@ static int64_t balance(int64_t size, int64_t most, int64_t unit) {
   return alignTo(divideCeil(size, divideCeil(size, most)), unit);
 }
 
+/// A multiple of `unit` that a run of the operand, which may be computed along
+/// k, divides: parts of the contraction start where runs do.
+static int64_t alignToRuns(const GemmOperand &operand, int64_t unit) {
+  return std::lcm(unit, std::max<int64_t>(operand.run, 1));
+}
+
 /// Whether vectors may be read along k.
 static bool isDeep(const GemmSpec &spec, const GemmOperand &operand,
                    int64_t lanes) {
@@ -98,9 +104,7 @@ static void planPacked(const GemmSpec &spec, GemmPlan &plan,
   plan.mr = balance(spec.m, std::min(most, spec.m), 1);
   int64_t nr = plan.nr();
 
-  // A part starts where a run of a computed operand does.
-  int64_t unit = std::lcm(std::lcm(plan.lanes, std::max<int64_t>(spec.a.run, 1)),
-                          std::max<int64_t>(spec.b.run, 1));
+  int64_t unit = alignToRuns(spec.b, alignToRuns(spec.a, plan.lanes));
   plan.ks = depth <= kDepth ? depth : balance(depth, kDepth / 2, unit);
   plan.kc = balance(plan.ks, kL1BytesB / (nr * bytes) * 5 / 4, 8);
   int64_t mc = std::clamp<int64_t>(kL2BytesA / (plan.ks * bytes), plan.mr, 192);
@@ -165,10 +169,10 @@ static void planComputedColumns(const GemmSpec &spec, GemmPlan &plan,
                                 int64_t bytes) {
   plan.kind = GemmPlan::packed;
   plan.copyB = GemmCopy::lines;
-  plan.ks = std::clamp<int64_t>(kL1BytesB / (plan.nr() * bytes) / plan.lanes *
-                                    plan.lanes,
-                                plan.lanes, alignTo(spec.depth(), plan.lanes));
-  plan.ks = plan.kc = std::min(plan.ks, spec.depth());
+  // B is computed line by line of n, so its runs may be cut.
+  int64_t unit = alignToRuns(spec.a, plan.lanes);
+  int64_t most = std::max(kL1BytesB / (plan.nr() * bytes) / unit, int64_t(1));
+  plan.ks = plan.kc = std::min(most * unit, spec.depth());
   plan.panel = alignTo(plan.ks, plan.lanes) * plan.nr();
 }
 

@@ -154,6 +154,20 @@ def test_product(name, shape, run):
         assert error(found, left.astype(np.float64) @ right.astype(np.float64)) < LIMITS[{BF16: "bf16", np.float16: "f16", np.float32: "f32"}[dtype]]
 
 
+@pytest.mark.parametrize("m, k, n, group", [(3, 960, 512, 40), (5, 2400, 512, 24), (40, 960, 512, 40)])
+@pytest.mark.parametrize("target", TARGETS)
+def test_both_sides(target, m, k, n, group, tmp_path):
+    """Groups of k on the left, columns on the right; parts of the contraction start where groups do."""
+    def left(x, s):
+        return (x.reshape(m, k // group, group).astype(jnp.float32) * s[:, :, None]).reshape(m, k)
+    weight, arguments = per_channel(np.float32)
+    given = (values((m, k), np.int8), scales((m, k // group), np.float32), *arguments(k, n))
+    text, inputs = kernel_text("both", lambda x, s, *w: left(x, s) @ weight(*w), given)
+    found, = TARGETS[target](text, tmp_path)["both"]([given[i] for i in inputs], [((m, n), "f32")])
+    sides = left(*map(jnp.asarray, given[:2])), weight(*map(jnp.asarray, given[2:]))
+    assert error(found, np.matmul(*[np.asarray(side).astype(np.float64) for side in sides])) < LIMITS["f32"]
+
+
 # Rows of a product for which a tile is chosen, and the blocks of k = 512, n = 2048; on few rows there are no tiles.
 TILES = {"128x128": (1792, 224), "64x64": (192, 96), "32x64": (16, 32), "rows": (3, None)}
 
