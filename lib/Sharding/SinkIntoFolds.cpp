@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "VaryingValues.h"
 #include "tsp/Dialect/StableHLO/IR/StableHLODialect.h"
 #include "tsp/Dialect/TSP/IR/TspDialect.h"
 #include "tsp/Sharding/SchedulePasses.h"
@@ -43,10 +44,12 @@ static RankedTensorType resize(Type type, int64_t dim, int64_t size) {
 
 namespace {
 
-/// A part as a function of values that are sharded as it is.
+/// A part as a function of values that are sharded as it is, and of values that
+/// all ranks of the axis have.
 class PartFunction {
 public:
-  PartFunction(Value part, int64_t dim) : block(part.getParentBlock()) {
+  PartFunction(Value part, int64_t dim, StringRef axis)
+      : block(part.getParentBlock()), varying(axis) {
     isKnown = collect(part, dim);
   }
 
@@ -94,11 +97,10 @@ private:
       ops.erase(known);
     }
     ops.insert({op, dim});
-    for (OpOperand &use : op->getOpOperands())
-      if (std::optional<int64_t> of = getDim(use, dim))
-        if (!collect(use.get(), *of))
-          return false;
-    return true;
+    return llvm::all_of(op->getOpOperands(), [&](OpOperand &use) {
+      std::optional<int64_t> of = getDim(use, dim);
+      return of ? collect(use.get(), *of) : !varying.contains(use.get());
+    });
   }
 
   static bool isSplat(Operation *op) {
@@ -121,6 +123,7 @@ private:
   }
 
   Block *block;
+  VaryingValues varying;
   bool isKnown = false;
   /// Users before producers.
   llvm::MapVector<Operation *, int64_t> ops;
@@ -151,7 +154,7 @@ private:
       };
       Value part = fold.getParts()[i];
       int64_t dim = fold.getPartDims()[i], size = fold.getPartSizes()[i];
-      PartFunction function(part, dim);
+      PartFunction function(part, dim, fold.getAxis());
       if (!function.isNarrower(part)) {
         add(part, dim);
         continue;

@@ -66,3 +66,23 @@ func.func @narrowed(%x: tensor<2x4xbf16>, %m: tensor<4x6xf32>) -> tensor<2x12xbf
   }
   return %y : tensor<2x12xbf16>
 }
+
+// -----
+
+// Nor what a rank computes from its own place: the others would take theirs.
+// CHECK-LABEL: func.func @place
+// CHECK: %[[W:.*]] = stablehlo.multiply
+// CHECK: tsp.fold(%[[W]])
+func.func @place(%x: tensor<2x4xbf16>, %q: tensor<4x6xi8>) -> tensor<2x12xbf16> {
+  %c = stablehlo.convert %q : (tensor<4x6xi8>) -> tensor<4x6xbf16>
+  %i = tsp.axis_index "t" : tensor<i32>
+  %s = stablehlo.convert %i : (tensor<i32>) -> tensor<bf16>
+  %b = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<bf16>) -> tensor<4x6xbf16>
+  %w = stablehlo.multiply %c, %b : tensor<4x6xbf16>
+  %y = tsp.fold (%w) attributes {axis = "t", steps = 2 : i64, part_dims = array<i64: 1>, part_sizes = array<i64: 6>, part_starts = array<i64: 0>, part_totals = array<i64: 12>, combines = [#tsp.concat<1>]} : (tensor<4x6xbf16>) -> tensor<2x12xbf16> {
+  ^bb0(%g: tensor<i32>, %part: tensor<4x6xbf16>):
+    %d = stablehlo.dot_general %x, %part, contracting_dims = [1] x [0] : (tensor<2x4xbf16>, tensor<4x6xbf16>) -> tensor<2x6xbf16>
+    tsp.yield %d : tensor<2x6xbf16>
+  }
+  return %y : tensor<2x12xbf16>
+}
