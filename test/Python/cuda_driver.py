@@ -320,13 +320,19 @@ class Device:
         return Module(self, image, checker)
 
     def upload(self, array):
+        """A buffer with the values of an array, for any stream."""
         array = np.asarray(array)
-        return Buffer(self, array.shape, array.dtype).upload(array)
+        return self._filled(Buffer(self, array.shape, array.dtype).upload(array))
 
     def empty(self, shape, dtype):
-        """A buffer full of 0xFF."""
+        """A buffer full of 0xFF, for any stream."""
         buffer = Buffer(self, shape, dtype)
         self.call("cuMemsetD8_v2", buffer.pointer, ctypes.c_ubyte(0xFF), ctypes.c_size_t(max(1, buffer.nbytes)))
+        return self._filled(buffer)
+
+    def _filled(self, buffer):
+        # Fills and copies may end after the call, and streams of tests do not wait for the default one.
+        self.call("cuStreamSynchronize", None)
         return buffer
 
     def synchronize(self):

@@ -398,22 +398,78 @@ comm.abort()
 def test_swapped_order_is_named():
     """Who only waits for the stream gets a fault instead of hanging."""
     script = ("from test_emulated_nccl import *\nimport test_emulated_nccl\n"
-              "print(*run_threads(2, test_emulated_nccl.swapped_order, destroy=False), sep='\\n')")
+              "print(*sum(run_threads(2, test_emulated_nccl.swapped_order, destroy=False), []), sep='\\n')")
     process = cuda_driver.run_script(script)
     lines = process.stdout.splitlines()
-    assert len(lines) == 2, process.stderr
+    assert len(lines) >= 2, process.stderr
     for line in lines:
         assert "collective 1 differs" in line and "ncclAllReduce" in line and "ncclBroadcast" in line
 
 
 def swapped_order(comm, device, stream):
+    """What the communicator says; and its refusal of the second call, if the fault is known by then."""
     a, b = (device.upload(np.ones(8, np.float32)) for _ in range(2))
     calls = [lambda: comm.all_reduce(a, a, stream), lambda: comm.broadcast(b, b, 0, stream)]
-    for one in calls if comm.rank == 0 else reversed(calls):
-        one()
+    first, second = calls if comm.rank == 0 else reversed(calls)
+    first()
+    said = []
+    try:
+        second()
+    except nccl_library.Error as error:
+        said.append(str(error))
     with pytest.raises(cuda_driver.Error, match="CUDA_ERROR_LAUNCH_FAILED"):
         stream.synchronize()
-    return comm.last_error()
+    return [*said, comm.last_error()]
+
+
+REFUSED = """
+import time
+b = device.upload(np.ones(8, np.float32))
+comm.all_reduce(b, b, stream) if rank else comm.broadcast(b, b, 0, stream)
+while not comm.async_error():
+    time.sleep(0.01)
+reason = comm.last_error()
+print(reason)
+
+
+def refused(function, *args):
+    try:
+        function(*args)
+    except Error as error:
+        print(error)
+    assert comm.last_error() == reason
+
+
+def grouped():
+    with group():
+        comm.reduce(b, b, 0, stream)
+
+
+refused(comm.all_reduce, b, b, stream)
+refused(comm.send, b, 0, stream)
+refused(grouped)
+refused(comm.split, 0, 0)
+refused(call, "ncclCommFinalize", comm.handle)
+refused(call, "ncclCommWindowRegister", comm.handle, ctypes.c_void_p(1), ctypes.c_size_t(4), ctypes.byref(ctypes.c_void_p()), 1)
+comm.abort()
+"""
+
+
+def test_calls_after_a_failure_are_refused_with_its_reason():
+    for process in run_processes(2, REFUSED):
+        assert process.returncode == 0, process.err
+        reason, *refusals = process.out.splitlines()
+        assert reason.startswith("collective 1 differs: ") and "ncclAllReduce of 8 float32" in reason and "ncclBroadcast of 8 float32" in reason
+        said = "the communicator has failed: " + reason
+        assert refusals == [f"ncclAllReduce: ncclAllReduce of 8 float32 by sum: {said}", f"ncclSend: ncclSend of 8 float32 to 0: {said}",
+                            f"ncclGroupEnd: ncclReduce of 8 float32 by sum with root 0: {said}", f"ncclCommSplit: ncclCommSplit: {said}",
+                            f"ncclCommFinalize: {reason}", "ncclCommWindowRegister: a window has to begin at a multiple of 4096 bytes"]
+
+
+def test_results_need_a_place():
+    for name in ("ncclGetVersion", "ncclGetUniqueId", "ncclMemAlloc"):
+        with pytest.raises(nccl_library.Error, match=f"{name}: no place for the result"):
+            nccl_library.call(name, None, ctypes.c_size_t(4))
 
 
 @pytest.mark.parametrize("end", ["os._exit(3)", "os.kill(os.getpid(), 9)", "comm.abort(); import time; time.sleep(2)"])
@@ -441,22 +497,25 @@ comm.abort()
 
 
 def test_missing_call_is_named_after_the_timeout():
-    script = """
-b = device.upload(np.ones(8, np.float32))
-comm.all_reduce(b, b, stream)
-stream.synchronize()
-if rank == 0:
-    comm.all_reduce(b, b, stream)
-import time
-while not comm.async_error():
-    time.sleep(0.01)
-print(comm.last_error())
-comm.abort()
-"""
-    processes = run_processes(2, script, TSP_EMULATION_TIMEOUT="0.5")
-    assert processes[0].returncode == 0, processes[0].err
+    # Threads come together even on a busy machine; processes would be late for the communicator.
+    script = ("from test_emulated_nccl import *\nimport test_emulated_nccl\n"
+              "print(run_threads(2, test_emulated_nccl.missing_call, destroy=False)[0])")
+    process = cuda_driver.run_script(script, TSP_EMULATION_TIMEOUT=2)
     assert ("rank 0 (device 0) waits in collective 2, ncclAllReduce of 8 float32 by sum, for rank 1, whose last collective is 1"
-            in processes[0].out)
+            in process.stdout), process.stderr
+
+
+def missing_call(comm, device, stream):
+    b = device.upload(np.ones(8, np.float32))
+    comm.all_reduce(b, b, stream)
+    stream.synchronize()
+    if comm.rank == 0:
+        comm.all_reduce(b, b, stream)
+    while not comm.async_error():
+        time.sleep(0.01)
+    said = comm.last_error()
+    comm.abort()
+    return said
 
 
 def test_rank_that_never_comes():
@@ -477,14 +536,16 @@ def test_link_is_simulated():
 data = device.upload(np.ones(2_500_000, np.float32))
 start, end = cuda_driver.Event(device), cuda_driver.Event(device)
 warm = device.upload(np.ones(1, np.float32))
-comm.broadcast(warm, warm, 0, stream)
-stream.record(start)
-comm.broadcast(data, data, 0, stream)
-stream.record(end)
-stream.synchronize()
-print(start.elapsed_ms(end))
+for _ in range(5):
+    comm.broadcast(warm, warm, 0, stream)
+    stream.record(start)
+    comm.broadcast(data, data, 0, stream)
+    stream.record(end)
+    stream.synchronize()
+    print(start.elapsed_ms(end))
 comm.destroy()
 """
     for process in run_processes(3, script, TSP_EMULATED_LINK="0.1,1000"):
         assert process.returncode == 0, process.err
-        assert 100 < float(process.out) < 250, process.out
+        # A busy machine may be late, but never early.
+        assert 100 < min(map(float, process.out.split())) < 250, process.out

@@ -35,6 +35,12 @@ static ncclResult_t checkComm(ncclComm_t comm) {
               : fail(nullptr, ncclInvalidArgument, "the communicator is null");
 }
 
+static ncclResult_t checkPlace(const void *result, const char *call) {
+  return result ? ncclSuccess
+                : fail(nullptr, ncclInvalidArgument,
+                       std::string(call) + ": no place for the result");
+}
+
 static int readVersion() {
   const char *text = getenv("TSP_EMULATED_NCCL_VERSION");
   if (!text || !*text)
@@ -52,8 +58,8 @@ int tsp::emulation::ncclVersion() {
 }
 
 ncclResult_t ncclGetVersion(int *version) {
-  if (!version)
-    return ncclInvalidArgument;
+  if (ncclResult_t error = checkPlace(version, "ncclGetVersion"))
+    return error;
   *version = ncclVersion();
   return *version ? ncclSuccess
                   : fail(nullptr, ncclInvalidUsage,
@@ -62,8 +68,8 @@ ncclResult_t ncclGetVersion(int *version) {
 }
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
-  if (!id)
-    return ncclInvalidArgument;
+  if (ncclResult_t error = checkPlace(id, "ncclGetUniqueId"))
+    return error;
   std::random_device random;
   memset(id->internal, 0, sizeof(id->internal));
   memcpy(id->internal, idMagic, sizeof(idMagic));
@@ -100,11 +106,7 @@ const char *ncclGetErrorString(ncclResult_t result) {
 const char *ncclGetLastError(ncclComm_t comm) {
   // Lives until the thread's next call.
   static thread_local std::string text;
-  text = lastErrorOfThread();
-  if (comm) {
-    std::lock_guard<std::mutex> lock(comm->mutex);
-    text = comm->lastError;
-  }
+  text = comm ? lastErrorOf(comm) : lastErrorOfThread();
   return text.c_str();
 }
 
@@ -173,8 +175,8 @@ ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key,
     return error;
   if (!result || (color < 0 && color != NCCL_SPLIT_NOCOLOR))
     return fail(comm, ncclInvalidArgument, "color " + std::to_string(color));
-  if (comm->state)
-    return comm->state;
+  if (ncclResult_t error = checkReady(comm, "ncclCommSplit"))
+    return error;
   // A part is made on its parent's device, whatever is current.
   cuCtxPushCurrent(comm->context);
   ncclResult_t error = startSplit(comm, color, key, isBlocking(config), result);
@@ -203,14 +205,16 @@ ncclResult_t ncclCommAbort(ncclComm_t comm) {
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *result) {
   if (ncclResult_t error = checkComm(comm))
     return error;
-  if (!result)
-    return ncclInvalidArgument;
+  if (ncclResult_t error = checkPlace(result, "ncclCommGetAsyncError"))
+    return error;
   *result = asyncError(comm);
   return ncclSuccess;
 }
 
 ncclResult_t ncclCommCount(const ncclComm_t comm, int *count) {
   if (ncclResult_t error = checkComm(comm))
+    return error;
+  if (ncclResult_t error = checkPlace(count, "ncclCommCount"))
     return error;
   *count = comm->ranks;
   return ncclSuccess;
@@ -219,12 +223,16 @@ ncclResult_t ncclCommCount(const ncclComm_t comm, int *count) {
 ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int *device) {
   if (ncclResult_t error = checkComm(comm))
     return error;
+  if (ncclResult_t error = checkPlace(device, "ncclCommCuDevice"))
+    return error;
   *device = comm->device;
   return ncclSuccess;
 }
 
 ncclResult_t ncclCommUserRank(const ncclComm_t comm, int *rank) {
   if (ncclResult_t error = checkComm(comm))
+    return error;
+  if (ncclResult_t error = checkPlace(rank, "ncclCommUserRank"))
     return error;
   *rank = comm->rank;
   return ncclSuccess;

@@ -27,34 +27,69 @@ void tsp::emulation::report(const std::string &text) {
     perror("nccl emulation: cannot write to stderr");
 }
 
+static bool hasFailed(ncclComm_t comm) {
+  ncclResult_t state = comm->state;
+  return state != ncclSuccess && state != ncclInProgress;
+}
+
 ncclResult_t tsp::emulation::fail(ncclComm_t comm, ncclResult_t code,
                                   const std::string &why) {
   threadError = why;
   if (comm) {
     std::lock_guard<std::mutex> lock(comm->mutex);
-    comm->lastError = why;
+    // What ended the communicator says more than what follows from it.
+    if (!hasFailed(comm))
+      comm->lastError = why;
   }
   return code;
+}
+
+/// Ends the communicator for this rank. Only the first reason is kept; true if
+/// it was this one.
+static bool setFailed(ncclComm_t comm, ncclResult_t code,
+                      const std::string &why) {
+  std::lock_guard<std::mutex> lock(comm->mutex);
+  if (hasFailed(comm))
+    return false;
+  comm->lastError = why;
+  comm->state = code;
+  return true;
 }
 
 /// Takes over what any rank has found wrong, and prints it once.
 static void noteFailure(ncclComm_t comm) {
   std::string why;
   ncclResult_t code = comm->segment->failure(why);
-  ncclResult_t now = comm->state;
-  if (!code || (now != ncclSuccess && now != ncclInProgress))
-    return;
-  fail(comm, code, why);
-  comm->state = code;
-  report("rank " + std::to_string(comm->rank) + " of " +
-         std::to_string(comm->ranks) + ": " + why);
+  if (code && setFailed(comm, code, why))
+    report("rank " + std::to_string(comm->rank) + " of " +
+           std::to_string(comm->ranks) + ": " + why);
+}
+
+std::string tsp::emulation::lastErrorOf(ncclComm_t comm) {
+  std::lock_guard<std::mutex> lock(comm->mutex);
+  return comm->lastError;
+}
+
+/// The state; if it is a failure, the calling thread is told the reason.
+static ncclResult_t stateFor(ncclComm_t comm, const std::string &call) {
+  if (hasFailed(comm))
+    threadError = call + lastErrorOf(comm);
+  return comm->state;
+}
+
+ncclResult_t tsp::emulation::checkReady(ncclComm_t comm,
+                                        const std::string &call) {
+  if (comm->state == ncclInProgress)
+    return fail(comm, ncclInvalidUsage,
+                call + ": the communicator is not made yet");
+  return stateFor(comm, call + ": the communicator has failed: ");
 }
 
 ncclResult_t tsp::emulation::asyncError(ncclComm_t comm) {
   // A rank without calls on the way also learns that another has failed.
   if (comm->state == ncclSuccess)
     noteFailure(comm);
-  return comm->state;
+  return stateFor(comm, "");
 }
 
 static void runJobs(ncclComm_t comm) {
@@ -131,14 +166,16 @@ static void checkDevices(ncclComm_t comm) {
 }
 
 /// Joins the others; on the communicator's thread.
-static ncclResult_t joinRanks(ncclComm_t comm, const std::string &name,
-                              const std::string &what) {
+static void joinRanks(ncclComm_t comm, const std::string &name,
+                      const std::string &what) {
   std::string why;
   int bus = 0;
   cuDeviceGetAttribute(&bus, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, comm->device);
   comm->segment.reset(Segment::open(name, comm->rank, comm->ranks, bus, why));
-  if (!comm->segment)
-    return fail(comm, ncclInvalidArgument, why);
+  if (!comm->segment) {
+    setFailed(comm, ncclInvalidArgument, why);
+    return;
+  }
   bool all = waitForRanks(comm, what, [&](int peer) {
     return comm->segment->member(peer).state != Member::Absent;
   });
@@ -147,12 +184,13 @@ static ncclResult_t joinRanks(ncclComm_t comm, const std::string &name,
   if (all)
     checkDevices(comm);
   noteFailure(comm);
-  if (comm->state != ncclInProgress || comm->isAborted) {
-    return comm->isAborted ? ncclInternalError : comm->state.load();
-  }
+  if (comm->isAborted)
+    setFailed(comm, ncclInternalError, what + ": aborted");
+  if (comm->state != ncclInProgress)
+    return;
   comm->exchange =
       std::make_unique<Exchange>(*comm->segment, comm->rank, comm->device);
-  return ncclSuccess;
+  comm->state = ncclSuccess;
 }
 
 /// A rank on the current context, whose thread runs nothing yet.
@@ -184,9 +222,7 @@ ncclResult_t tsp::emulation::startCommunicator(ncclComm_t *result,
   ncclComm_t comm = *result;
   comm->rank = rank;
   comm->ranks = ranks;
-  addJob(comm, [comm, name] {
-    comm->state = joinRanks(comm, name, "ncclCommInitRank");
-  });
+  addJob(comm, [comm, name] { joinRanks(comm, name, "ncclCommInitRank"); });
   return ncclSuccess;
 }
 
@@ -240,24 +276,28 @@ ncclResult_t tsp::emulation::startSplit(ncclComm_t parent, int color, int key,
     if (!all) {
       std::string why;
       ncclResult_t code = parent->segment->failure(why);
-      comm->state = fail(comm, code ? code : ncclInternalError, why);
+      if (code)
+        setFailed(comm, code, why);
+      else
+        setFailed(comm, ncclInternalError, "ncclCommSplit: aborted");
       return;
     }
     std::string name = parent->segment->name() + "-" + std::to_string(number) +
                        "." + std::to_string(color);
-    comm->state = joinRanks(comm, name, "ncclCommSplit");
+    joinRanks(comm, name, "ncclCommSplit");
   });
   return ncclSuccess;
 }
 
 ncclResult_t tsp::emulation::join(ncclComm_t comm) {
-  std::unique_lock<std::mutex> lock(comm->mutex);
-  comm->changed.wait(lock, [&] {
-    return comm->state != ncclInProgress && comm->jobs.empty() && !comm->isBusy;
-  });
-  if (comm->state)
-    threadError = comm->lastError;
-  return comm->state;
+  {
+    std::unique_lock<std::mutex> lock(comm->mutex);
+    comm->changed.wait(lock, [&] {
+      return comm->state != ncclInProgress && comm->jobs.empty() &&
+             !comm->isBusy;
+    });
+  }
+  return stateFor(comm, "");
 }
 
 namespace {
@@ -318,9 +358,12 @@ tsp::emulation::enqueueOperations(ncclComm_t comm,
 ncclResult_t tsp::emulation::finalize(ncclComm_t comm) {
   // The stream that keeps order ends after all calls.
   cuStreamSynchronize(comm->order);
-  std::unique_lock<std::mutex> lock(comm->mutex);
-  comm->changed.wait(lock, [&] { return comm->jobs.empty() && !comm->isBusy; });
-  return comm->state;
+  {
+    std::unique_lock<std::mutex> lock(comm->mutex);
+    comm->changed.wait(lock,
+                       [&] { return comm->jobs.empty() && !comm->isBusy; });
+  }
+  return stateFor(comm, "");
 }
 
 /// Tells the others that this rank will do nothing more.

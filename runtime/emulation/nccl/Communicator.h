@@ -65,6 +65,10 @@ ncclResult_t enqueueOperations(ncclComm_t comm,
                                std::vector<Operation> operations,
                                std::vector<CUstream> streams);
 
+/// Whether the communicator takes a call; if not, the reason becomes the last
+/// error of the calling thread.
+ncclResult_t checkReady(ncclComm_t comm, const std::string &call);
+
 /// What any rank has found wrong.
 ncclResult_t asyncError(ncclComm_t comm);
 
@@ -76,6 +80,7 @@ void destroy(ncclComm_t comm, bool aborts);
 /// Keeps the text for ncclGetLastError and returns the code.
 ncclResult_t fail(ncclComm_t comm, ncclResult_t code, const std::string &why);
 std::string lastErrorOfThread();
+std::string lastErrorOf(ncclComm_t comm);
 
 /// Prints a line for the user, whole even when threads print at once.
 void report(const std::string &text);

@@ -97,9 +97,7 @@ static ncclResult_t flush(Pending &one) {
 
 ncclResult_t tsp::emulation::submit(ncclComm_t comm, const Operation &operation,
                                     CUstream stream) {
-  ncclResult_t error = comm->state;
-  if (error == ncclInProgress)
-    error = fail(comm, ncclInvalidUsage, "the communicator is not made yet");
+  ncclResult_t error = checkReady(comm, operation.signature.str());
   if (!error)
     error = check(comm, operation);
   if (error) {

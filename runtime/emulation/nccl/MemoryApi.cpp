@@ -47,7 +47,8 @@ static ncclResult_t freeWindow(ncclComm_t comm, ncclWindow_t window) {
 
 ncclResult_t ncclMemAlloc(void **pointer, size_t bytes) {
   if (!pointer)
-    return ncclInvalidArgument;
+    return fail(nullptr, ncclInvalidArgument,
+                "ncclMemAlloc: no place for the result");
   // Whole pages of the device, as windows need them.
   constexpr size_t granularity = 2 << 20;
   bytes = (bytes + granularity - 1) / granularity * granularity;
