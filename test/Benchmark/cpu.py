@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Run and compile time of the binary beside JAX's, on this machine, in one run.
 
-    PYTHONPATH=python .venv/bin/python test/Benchmark/cpu.py [--repeat N] [--only NAME] [--out FILE.md]
+    PYTHONPATH=python:test .venv/bin/python test/Benchmark/cpu.py [--repeat N] [--only NAME | --write]
 
 JAX and the executable take turns, so that both see the same machine; the figures are
 minima. JAX's compile time is that of XLA (lowering excluded), ours that of tsp-compile.
@@ -24,7 +24,11 @@ import jax
 import numpy as np
 
 import tsp
+from Benchmark import page_tables
 from tsp.models import smollm2
+
+PAGE = "Benchmarks.md"
+HEADER = ("workload", "JAX run s", "tsp run s", "tsp / JAX", "JAX compile s", "tsp compile s", "rel L2 tsp - JAX")
 
 
 def _model(dtype: str, length: int) -> tuple[Callable, tuple[Any, ...]]:
@@ -94,22 +98,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeat", type=int, default=3, help="turns of each (default 3)")
     parser.add_argument("--only", default="", help="workloads whose name holds this text")
-    parser.add_argument("--out", type=pathlib.Path, help="also write the table there")
+    page_tables.add_flag(parser, PAGE)
     options = parser.parse_args()
-    lines = [f"{os.cpu_count()} cores, JAX {jax.__version__}, minimum of {2 * options.repeat} (JAX) and {3 * options.repeat} (tsp) runs.", "",
-             "| workload | JAX run s | tsp run s | tsp / JAX | JAX compile s | tsp compile s | rel L2 tsp - JAX |", "|---|---|---|---|---|---|---|"]
-    print("\n".join(lines))
+    if options.only and options.write:
+        parser.error("--write takes all workloads, --only some")
+    rows = []
     for name, make in WORKLOADS.items():
         if options.only not in name:
             continue
         fn, args = make()
         with tempfile.TemporaryDirectory() as folder:
             m = measure(fn, args, options.repeat, pathlib.Path(folder))
-        lines.append(f"| {name} | {m['jax_run']:.3f} | {m['tsp_run']:.3f} | {m['tsp_run'] / m['jax_run']:.2f} | {m['jax_compile']:.1f} | "
-                     f"{m['tsp_compile']:.1f} | {m['distance']:.1e} |")
-        print(lines[-1], flush=True)
-    if options.out:
-        options.out.write_text("\n".join(lines) + "\n")
+        rows.append([name, f"{m['jax_run']:.3f}", f"{m['tsp_run']:.3f}", f"{m['tsp_run'] / m['jax_run']:.2f}", f"{m['jax_compile']:.1f}",
+                     f"{m['tsp_compile']:.1f}", f"{m['distance']:.1e}"])
+        print(*rows[-1], sep=", ", flush=True)
+    how = f"{os.cpu_count()} cores, JAX {jax.__version__}, minimum of {2 * options.repeat} (JAX) and {3 * options.repeat} (tsp) runs."
+    page_tables.put(PAGE, "one rank beside JAX", [how, "", *page_tables.table(HEADER, rows)], options.write)
 
 
 if __name__ == "__main__":

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Speed of single kernels: matrix products beside NumPy's, and the attention core.
 
-    OPENBLAS_NUM_THREADS=1 .venv/bin/python test/Benchmark/kernels.py
+    OPENBLAS_NUM_THREADS=1 .venv/bin/python test/Benchmark/kernels.py [--write]
 
 One thread each, in turns, best of several runs; the clock is the thread's own CPU time,
 so that other work on the machine disturbs little. Needs clang-22 and build/bin/tsp-opt.
 """
+import argparse
 import ctypes
 import os
 import pathlib
@@ -16,11 +17,14 @@ import time
 
 import numpy as np
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "Python"))
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS), str(TESTS / "Python")]
+from Benchmark import page_tables  # noqa: E402
 from kernel_runner import DTYPES, aligned, compile_kernels  # noqa: E402
 from test_kernels_gemm import dot_text  # noqa: E402
 from test_kernels_sdpa import Attention  # noqa: E402
 
+PAGE = "Benchmarks-kernels.md"
 # m, n, k, weight stored as [n, k]
 PRODUCTS = [(512, 1536, 576, False), (512, 576, 1536, False), (2048, 2816, 1024, False), (2048, 2048, 2048, False),
             (512, 49152, 576, True), (32, 1536, 576, False), (1, 1536, 576, False), (1, 49152, 576, True)]
@@ -55,7 +59,7 @@ def product(directory, m, n, k, rows):
     work = 2e-9 * m * n * k
     ours = work / best(caller(kernel, [a, b, c]))
     numpy = work / best(lambda: np.matmul(a, b.T if rows else b, out=c))
-    print(f"| ({m}, {n}, {k}) | {'[n, k]' if rows else '[k, n]'} | {ours:.1f} | {numpy:.1f} | {ours / numpy:.2f} |", flush=True)
+    return f"({m}, {n}, {k})", "[n, k]" if rows else "[k, n]", f"{ours:.1f}", f"{numpy:.1f}", f"{ours / numpy:.2f}"
 
 
 def core(directory, queries, keys, heads, kv_heads, width, dtype):
@@ -67,20 +71,21 @@ def core(directory, queries, keys, heads, kv_heads, width, dtype):
     arrays = [aligned(a) for a, _ in made.values()] + [aligned(np.zeros(s, DTYPES[d])) for s, d in outputs]
     seconds = best(caller(kernel, arrays))
     seen = keys - (queries - 1) / 2
-    print(f"| ({queries}, {keys}) | {heads}/{kv_heads} x {width} | {dtype} | {seconds * 1e3:.2f} | "
-          f"{4e-9 * queries * seen * heads * width / seconds:.1f} |", flush=True)
+    return (f"({queries}, {keys})", f"{heads}/{kv_heads} x {width}", dtype, f"{seconds * 1e3:.2f}",
+            f"{4e-9 * queries * seen * heads * width / seconds:.1f}")
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    page_tables.add_flag(parser, PAGE)
+    write = parser.parse_args().write
     if os.environ.get("OPENBLAS_NUM_THREADS") != "1":
         sys.exit("set OPENBLAS_NUM_THREADS=1: the clock sees the calling thread only")
     with tempfile.TemporaryDirectory() as directory:
-        print("| (m, n, k), f32 | weight | GFLOP/s | NumPy | ratio |\n|---|---|---|---|---|")
-        for case in PRODUCTS:
-            product(directory, *case)
-        print("\n| (queries, keys), causal | heads | type | ms | GFLOP/s |\n|---|---|---|---|---|")
-        for case in CORES:
-            core(directory, *case)
+        rows = [product(directory, *case) for case in PRODUCTS]
+        page_tables.put(PAGE, "products", page_tables.table(["(m, n, k), f32", "weight", "GFLOP/s", "NumPy", "ratio"], rows), write)
+        rows = [core(directory, *case) for case in CORES]
+        page_tables.put(PAGE, "attention", page_tables.table(["(queries, keys), causal", "heads", "type", "ms", "GFLOP/s"], rows), write)
 
 
 if __name__ == "__main__":

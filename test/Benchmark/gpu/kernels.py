@@ -1,14 +1,15 @@
 # Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What kernels take of a GPU, known without one: writes docs/Benchmarks-GPU-kernels.md.
+"""What kernels take of a GPU, known without one: the tables of docs/Benchmarks-GPU-kernels.md.
 
-    PYTHONPATH=python:test/Python .venv/bin/python test/Benchmark/gpu/kernels.py
+    PYTHONPATH=python:test:test/Python .venv/bin/python test/Benchmark/gpu/kernels.py [--write]
 
 Registers, spills and shared memory are those of ptxas; bank conflicts and bytes are counted by the emulation's checker on
 one block.
 """
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import json
 import math
@@ -20,10 +21,11 @@ import numpy as np
 
 import cuda_driver
 import device_runner
+from Benchmark import page_tables
 from kernel_runner import DTYPES
 
 ARCHITECTURES = ("sm_80", "sm_86", "sm_90", "sm_90a", "sm_120")
-PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs" / "Benchmarks-GPU-kernels.md"
+PAGE = "Benchmarks-GPU-kernels.md"
 # Operations of one mma.sync m16n8k16.
 MMA_FLOPS = 2 * 16 * 8 * 16
 
@@ -151,30 +153,29 @@ def roofline(variant: Variant, kernel: dict, board: Board) -> float:
 
 
 def resources_table(variants: list[Variant], kernels: dict) -> list[str]:
-    lines = ["| kernel | " + " | ".join(ARCHITECTURES) + " |", "|---|" + "---|" * len(ARCHITECTURES)]
-    for i, variant in enumerate(variants):
-        cells = []
-        for architecture in ARCHITECTURES:
-            kernel = kernels[f"k{i}", architecture]
-            cells.append(f"{kernel['registers']}, {kernel['shared_bytes'] / 1024:.0f} KB, {kernel['blocks_per_processor']} x {math.prod(kernel['block'])}, "
-                         f"{kernel['occupancy']:.0%}")
-        lines.append(f"| {variant.title} | " + " | ".join(cells) + " |")
-    return lines
+    def cell(kernel: dict) -> str:
+        return (f"{kernel['registers']}, {kernel['shared_bytes'] / 1024:.0f} KB, {kernel['blocks_per_processor']} x {math.prod(kernel['block'])}, "
+                f"{kernel['occupancy']:.0%}")
+    rows = ([variant.title, *(cell(kernels[f"k{i}", architecture]) for architecture in ARCHITECTURES)] for i, variant in enumerate(variants))
+    return page_tables.table(["kernel", *ARCHITECTURES], rows)
 
 
 def tensor_table(variants: list[Variant], kernels: dict, counters: list[dict], architecture: str) -> list[str]:
-    lines = ["| kernel | blocks | products a KB read | bank passes a request | sectors over the least | share of peak at most |", "|---|---|---|---|---|---|"]
+    rows = []
     for i, (variant, counted) in enumerate(zip(variants, counters)):
         kernel = kernels[f"k{i}", architecture]
         blocks = math.prod(kernel["grid"])
         mma = variant.flops / MMA_FLOPS / blocks * counted["blocks"]
         passes = counted["shared_passes"] / max(counted["shared_requests"], 1)
-        lines.append(f"| {variant.title} | {blocks} | {mma / (counted['global_sectors'] * 32 / 1024):.1f} | {passes:.2f} | "
-                     f"{counted['global_sectors'] / counted['global_ideal_sectors']:.2f} | {roofline(variant, kernel, BOARDS[architecture]):.0%} |")
-    return lines
+        rows.append([variant.title, blocks, f"{mma / (counted['global_sectors'] * 32 / 1024):.1f}", f"{passes:.2f}",
+                     f"{counted['global_sectors'] / counted['global_ideal_sectors']:.2f}", f"{roofline(variant, kernel, BOARDS[architecture]):.0%}"])
+    return page_tables.table(["kernel", "blocks", "products a KB read", "bank passes a request", "sectors over the least", "share of peak at most"], rows)
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    page_tables.add_flag(parser, PAGE)
+    write = parser.parse_args().write
     tensor_cores = [variant for variant in PRODUCTS + ATTENTIONS if variant.outputs[0][1] != "f32" and variant.inputs[0][0][0] != 1 or variant in ATTENTIONS[:3]]
     variants = PRODUCTS + ATTENTIONS + OTHERS
     with tempfile.TemporaryDirectory() as name:
@@ -184,18 +185,9 @@ def main() -> None:
         counters = {architecture: count(tensor_cores, folder, architecture) for architecture in BOARDS}
     spills = sum(kernel["spill_bytes"] + kernel["stack_bytes"] for kernel in kernels.values())
     own = {(f"k{j}", architecture): kernels[f"k{i}", architecture] for j, i in enumerate(chosen) for architecture in ARCHITECTURES}
-    PAGE.write_text("\n".join([
-        "# What kernels take of a GPU", "",
-        "Nothing here was measured on a GPU. `test/Benchmark/gpu/kernels.py` writes this page; `test_gpu_resources.py` keeps what matters: no spills, no",
-        "bank conflicts.", "",
-        f"Registers a thread, shared memory and blocks x threads that a multiprocessor holds, occupancy. Bytes spilled, all kernels together: {spills}.", "",
-        *resources_table(variants, kernels), "",
-        "Kernels on tensor cores. Bank passes and sectors are counted on one block (or cluster) by the emulation's checker: 1.00 is no conflict, and no byte read that",
-        "is not used. Products are of 16 x 8 x 16, as one `mma.sync` does; `wgmma` of m64n256k16 is 128 of them. The last column is a roofline: memory",
-        "delivers every value once, the last wave of blocks is not full; nothing else is lost.", "",
-        *(line for architecture, board in BOARDS.items()
-          for line in (f"## {architecture} ({board.name})", "", *tensor_table(tensor_cores, own, counters[architecture], architecture), ""))]))
-    print(PAGE.read_text())
+    page_tables.put(PAGE, "resources", [f"Bytes spilled, all kernels together: {spills}.", "", *resources_table(variants, kernels)], write)
+    for architecture in BOARDS:
+        page_tables.put(PAGE, architecture, tensor_table(tensor_cores, own, counters[architecture], architecture), write)
 
 
 if __name__ == "__main__":
