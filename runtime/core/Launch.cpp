@@ -48,10 +48,11 @@ static void findMeetingPoint(ProcessLaunch &launch) {
       ++launch.port;
   } else if (launch.launcher == "srun" && isSet("SLURM_STEP_NODELIST")) {
     launch.host = firstHost(getenv("SLURM_STEP_NODELIST"));
-    // One port a job and step, so that steps side by side do not meet.
+    // One port a job and step, so that steps side by side do not meet; below
+    // those that the system gives to connections.
     launch.port = int(
         20000 +
-        (number("SLURM_JOB_ID", 0) * 31 + number("SLURM_STEP_ID", 0)) % 20000);
+        (number("SLURM_JOB_ID", 0) * 31 + number("SLURM_STEP_ID", 0)) % 12000);
   }
   launch.port = int(number("TSP_PORT", launch.port));
 }

@@ -14,14 +14,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/Roster.h"
-#include "core/Sync.h"
 
 #include <sstream>
 
 using namespace tsp::runtime;
 
-Roster::Roster(const ModelDesc &model, double watchdogSeconds)
-    : model(model), limit(watchdogSeconds) {}
+Roster::Roster(const ModelDesc &model, double watchdogSeconds,
+               std::function<int64_t()> clock)
+    : model(model), limit(watchdogSeconds), clock(std::move(clock)) {}
 
 static std::string keyText(const TransferKey &key) {
   return format("%lld %lld %lld %lld", (long long)key.call, (long long)key.axis,
@@ -52,7 +52,7 @@ void Roster::waits(int64_t rank, const TransferKey &key) {
   bool isSame = known != ownWaits.end() && !(known->second.first < key) &&
                 !(key < known->second.first);
   if (!isSame)
-    ownWaits[rank] = {key, nowNs()};
+    ownWaits[rank] = {key, clock()};
 }
 
 void Roster::waitsNoMore(int64_t rank) {
@@ -75,7 +75,7 @@ Roster::report(const std::vector<std::pair<int64_t, std::string>> &activity) {
     out += format("busy %lld %s\n", (long long)rank, text.c_str());
     if (wait != ownWaits.end())
       out += format("wait %lld %lld %s\n", (long long)rank,
-                    (long long)((nowNs() - wait->second.second) / 1000000),
+                    (long long)((clock() - wait->second.second) / 1000000),
                     keyText(wait->second.first).c_str());
   }
   return out;
@@ -173,7 +173,7 @@ std::string Roster::take(const std::string &report) {
       Known &known = ranks[rank];
       known.isWaiting = true;
       known.waitKey = key;
-      known.waitSince = nowNs() - milliseconds * 1000000;
+      known.waitSince = clock() - milliseconds * 1000000;
     } else if (kind == "busy") {
       words >> rank >> std::ws;
       std::getline(words, ranks[rank].activity);
@@ -202,7 +202,7 @@ std::string Roster::judgeRank(int64_t rank, const Known &known) const {
   auto text = texts.find(key);
   std::string what =
       transferText(key, text == texts.end() ? "a transfer" : text->second);
-  double seconds = double(nowNs() - known.waitSince) / 1e9;
+  double seconds = double(clock() - known.waitSince) / 1e9;
   for (int64_t other : members(key)) {
     auto found = ranks.find(other);
     const Known unknown;

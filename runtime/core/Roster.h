@@ -9,8 +9,10 @@
 #define TSP_RUNTIME_CORE_ROSTER_H
 
 #include "core/Model.h"
+#include "core/Sync.h"
 #include "core/Transfer.h"
 
+#include <functional>
 #include <map>
 #include <mutex>
 
@@ -36,7 +38,9 @@ struct TransferKey {
 /// process 0 compares the reports, and names ranks that disagree or are late.
 class Roster {
 public:
-  Roster(const ModelDesc &model, double watchdogSeconds);
+  /// `clock` tells nanoseconds.
+  Roster(const ModelDesc &model, double watchdogSeconds,
+         std::function<int64_t()> clock = nowNs);
 
   // In every process, by its ranks.
   void nextCall();
@@ -85,6 +89,7 @@ private:
 
   const ModelDesc &model;
   const double limit; ///< seconds
+  const std::function<int64_t()> clock;
   int64_t callNumber = 0;
 
   mutable std::mutex mutex;

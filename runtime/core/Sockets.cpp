@@ -83,6 +83,18 @@ int tsp::runtime::listenOn(int &port) {
   return socket;
 }
 
+/// Whether the other end is the socket itself: so it ends if nobody listens on
+/// a port of this machine, and the system gives the socket that very port.
+static bool meetsItself(int socket) {
+  sockaddr_storage own = {}, other = {};
+  socklen_t length = sizeof(own), otherLength = sizeof(other);
+  return getsockname(socket, reinterpret_cast<sockaddr *>(&own), &length) ==
+             0 &&
+         getpeername(socket, reinterpret_cast<sockaddr *>(&other),
+                     &otherLength) == 0 &&
+         length == otherLength && memcmp(&own, &other, length) == 0;
+}
+
 int tsp::runtime::connectTo(const std::string &host, int port,
                             double timeoutSeconds, std::string &reason) {
   addrinfo hints = {}, *found = nullptr;
@@ -98,10 +110,18 @@ int tsp::runtime::connectTo(const std::string &host, int port,
       int candidate = ::socket(address->ai_family, address->ai_socktype, 0);
       if (candidate < 0)
         continue;
-      if (connect(candidate, address->ai_addr, address->ai_addrlen) == 0)
+      // Even one that meets itself leaves the port to process 0.
+      int yes = 1;
+      setsockopt(candidate, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+      bool isConnected =
+          connect(candidate, address->ai_addr, address->ai_addrlen) == 0;
+      int error = isConnected ? ECONNREFUSED : errno;
+      if (isConnected && !meetsItself(candidate)) {
         socket = candidate;
-      else
-        reason = strerror(errno), close(candidate);
+      } else {
+        reason = strerror(error);
+        close(candidate);
+      }
     }
     if (!result)
       freeaddrinfo(found);

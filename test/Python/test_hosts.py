@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs on two machines (hosts.py), two ranks on each, as torchrun and srun start them."""
 import os
-import pathlib
 import signal
-import socket
 import subprocess
 import time
 
@@ -12,6 +10,7 @@ import numpy as np
 import pytest
 
 from hosts import Hosts
+from ports import free_port
 from test_processes import ALL_REDUCE, CUDA_MODEL, DIGITS, FAULTS, MODEL, X, check_fault, check_results
 
 PLACES = [("a", 0), ("a", 1), ("b", 0), ("b", 1)]  # of the ranks: machine and number there
@@ -33,14 +32,14 @@ def x_file(tmp_path):
     return path
 
 
-def torchrun_variables(hosts, rank, host, local):
+def torchrun_variables(hosts, port, rank, host, local):
     """With the agent's own store on MASTER_PORT."""
     return {"RANK": rank, "WORLD_SIZE": 4, "LOCAL_RANK": local, "LOCAL_WORLD_SIZE": 2, "NODE_RANK": "ab".index(host),
-            "GROUP_RANK": "ab".index(host), "MASTER_ADDR": hosts.address, "MASTER_PORT": 20000 + os.getpid() % 10000, "TORCHELASTIC_USE_AGENT_STORE": "True"}
+            "GROUP_RANK": "ab".index(host), "MASTER_ADDR": hosts.address, "MASTER_PORT": port, "TORCHELASTIC_USE_AGENT_STORE": "True"}
 
 
-def srun_variables(hosts, rank, host, local):
-    return {"SLURM_PROCID": rank, "SLURM_NTASKS": 4, "SLURM_LOCALID": local, "SLURM_NODEID": "ab".index(host), "SLURM_JOB_ID": os.getpid(),
+def srun_variables(hosts, job, rank, host, local):
+    return {"SLURM_PROCID": rank, "SLURM_NTASKS": 4, "SLURM_LOCALID": local, "SLURM_NODEID": "ab".index(host), "SLURM_JOB_ID": job,
             "SLURM_STEP_ID": 0, "SLURM_STEP_NODELIST": hosts.nodes, "SLURM_NTASKS_PER_NODE": 2}
 
 
@@ -49,10 +48,10 @@ LAUNCHERS = {"torchrun": torchrun_variables, "srun": srun_variables}
 
 def run(hosts, launcher, commands, **common):
     """One process a rank; commands[rank] or one for all."""
-    started = []
+    started, number = [], free_port()  # of a port, or of a job
     for rank, (host, local) in enumerate(PLACES):
         # The emulation's devices are those of one machine: two for each of the hosts.
-        variables = {**common, "CUDA_VISIBLE_DEVICES": "0,1" if host == "a" else "2,3", **LAUNCHERS[launcher](hosts, rank, host, local)}
+        variables = {**common, "CUDA_VISIBLE_DEVICES": "0,1" if host == "a" else "2,3", **LAUNCHERS[launcher](hosts, number, rank, host, local)}
         command = commands[rank] if isinstance(commands[0], list) else commands
         started.append(subprocess.Popen(hosts.command(host, command), stderr=subprocess.PIPE, text=True,
                                         env={**os.environ, **{name: str(value) for name, value in variables.items()}}))

@@ -5,7 +5,6 @@ import json
 import os
 import pathlib
 import signal
-import socket
 import subprocess
 import time
 
@@ -14,6 +13,7 @@ import pytest
 import tsp
 
 from Integration import harness
+from ports import free_port
 from test_manual_sharding import MANUAL, shard_map
 
 BIN = pathlib.Path(os.environ.get("TSP_BIN", pathlib.Path(__file__).resolve().parents[2] / "build" / "bin"))
@@ -38,10 +38,7 @@ def mpirun(processes, command, fault=""):
 
 def torchrun(processes, command, fault="", **variables):
     """What torchrun does: one process a rank, which finds the others by its environment."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    common = {**os.environ, "TSP_TEST_FAULT": fault, "WORLD_SIZE": str(processes), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
+    common = {**os.environ, "TSP_TEST_FAULT": fault, "WORLD_SIZE": str(processes), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()),
               **variables}
     started = [subprocess.Popen([*map(str, command)], stderr=subprocess.PIPE, text=True,
                                 env={**common, "RANK": str(rank), "LOCAL_RANK": str(rank)}) for rank in range(processes)]
@@ -177,6 +174,22 @@ def test_processes_must_divide_the_ranks(x_file):
 def test_torchrun_connects_host_ranks_by_tcp(x_file, tmp_path):
     runs = torchrun(4, [MODEL, f"--args={x_file}", f"--out={tmp_path}/out.npz", "--threads=1", "--repeat=3"])
     assert all(run.returncode == 0 for run in runs), runs
+    check_results(tmp_path / "out.npz")
+
+
+def test_a_process_that_comes_early_does_not_meet_itself(x_file, tmp_path):
+    """A connection that the system gives the port of process 0, before that listens there, would end at itself and take the port."""
+    script = f"""ip link set lo up && echo 40000 40015 >/proc/sys/net/ipv4/ip_local_port_range || exit 77
+export WORLD_SIZE=4 MASTER_ADDR=127.0.0.1 MASTER_PORT=40000
+start() {{ RANK=$1 LOCAL_RANK=$1 {MODEL} --args={x_file} --out={tmp_path}/out.npz --threads=1 & }}
+start 1; start 2; start 3
+sleep 1
+start 0
+for process in $(jobs -p); do wait $process || exit 1; done"""
+    run = subprocess.run(["unshare", "--net", "sh", "-c", script], capture_output=True, text=True, timeout=60)
+    if run.returncode == 77 or run.stderr.startswith("unshare"):
+        pytest.skip("needs a network of its own: " + run.stderr.strip())
+    assert run.returncode == 0, run.stderr
     check_results(tmp_path / "out.npz")
 
 

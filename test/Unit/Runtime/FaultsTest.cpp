@@ -7,6 +7,7 @@
 
 #include "RankProgram.h"
 
+#include <algorithm>
 #include <thread>
 
 using namespace tsp::runtime;
@@ -148,11 +149,11 @@ TEST(Watchdog, ReturnsThoughARankIsStuck) {
 
 TEST(Watchdog, SlowRanksThatAdvanceAreNotLate) {
   tsp_options options = RankProgram::defaults();
-  options.watchdog_s = 0.2;
+  options.watchdog_s = 0.5;
   RankProgram program(lineMesh(2), "", options);
   float values[8] = {};
   EXPECT_EQ(program.run([&](tsp_rank *rank, void **, void **) {
-    auto kernel = [](void **, int64_t, int64_t, void *) { sleepMs(50); };
+    auto kernel = [](void **, int64_t, int64_t, void *) { sleepMs(60); };
     for (int i = 0; rank->index == 1 && i < 12; ++i)
       tsp_launch(rank, 0, "slow", kernel, 1, 0, 0, nullptr);
     gather(rank, TSP_F32, values + 4 * rank->index, values + 2, 2, 4);
@@ -205,8 +206,17 @@ static double linkMs(int computeMs, int transfers, bool overlap) {
   return program.session().ranks[0]->runSeconds.back() * 1e3;
 }
 
+/// The least of a few tries, until one is below `bound`: a busy machine is late
+/// now and then, but never early.
+static double leastLinkMs(double bound, int computeMs, int transfers) {
+  double least = linkMs(computeMs, transfers, true);
+  for (int tries = 1; least >= bound && tries < 20; ++tries)
+    least = std::min(least, linkMs(computeMs, transfers, true));
+  return least;
+}
+
 TEST(Link, TransfersRunUnderCompute) {
-  double both = linkMs(100, 1, true);
+  double both = leastLinkMs(120, 100, 1);
   EXPECT_GE(both, 99);
   EXPECT_LT(both, 120);
 }
@@ -214,7 +224,7 @@ TEST(Link, TransfersRunUnderCompute) {
 TEST(Link, WaitingFirstTakesTheSum) { EXPECT_GE(linkMs(100, 1, false), 199); }
 
 TEST(Link, TransfersShareTheLink) {
-  double shared = linkMs(0, 4, true);
+  double shared = leastLinkMs(130, 0, 4);
   EXPECT_GE(shared, 99);
   EXPECT_LT(shared, 130);
 }

@@ -7,9 +7,7 @@
 
 #include "core/Roster.h"
 
-#include <chrono>
 #include <gtest/gtest.h>
-#include <thread>
 
 using namespace tsp::runtime;
 
@@ -23,7 +21,8 @@ protected:
     model.axisNames = {"d", "t"};
     model.groups = {{"d", {0}}, {"t", {1}}};
     for (int i = 0; i < 4; ++i) {
-      processes.push_back(std::make_unique<Roster>(model, limit));
+      processes.push_back(
+          std::make_unique<Roster>(model, limit, [this] { return now; }));
       processes.back()->nextCall();
     }
   }
@@ -49,11 +48,10 @@ protected:
   std::string take(int64_t rank, const char *activity = "it computes") {
     return processes[0]->take(processes[rank]->report({{rank, activity}}));
   }
-  void pass(double seconds) {
-    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-  }
+  void pass(double seconds) { now += int64_t(seconds * 1e9); }
 
   static constexpr double limit = 0.05;
+  int64_t now = 0;
   ModelDesc model;
   std::vector<std::unique_ptr<Roster>> processes;
 };
