@@ -167,6 +167,24 @@ def test_gemm_by_nvcc(tmp_path):
             np.testing.assert_allclose(result[2], product, rtol=1e-5, atol=1e-4, err_msg=launch[1])
 
 
+def test_one_warp_releases_for_its_warpgroup(tmp_path):
+    """Who has waited for a group knows that all warps of the warpgroup are done reading."""
+    generator = np.random.default_rng(1)
+    a, b = [generator.standard_normal((7, rows, 16)).astype(ml_dtypes.bfloat16) for rows in (64, 8)]
+    pieces = [x.reshape(7, -1, 8, 2, 8).transpose(0, 3, 1, 2, 4).reshape(7, -1) for x in (a, b)]
+    launch = (nvcc.ptx("wgmma.cu", architecture="sm_90a"), "wgmma_release", 1, 160)
+    arguments = [np.concatenate(pieces, 1), np.full((128, 4), np.nan, np.float32), 7]
+    expected = np.einsum("tik,tjk->ij", a.astype(np.float64), b.astype(np.float64))
+    for seed in range(4):
+        [result, early], printed = run([(*launch, [*arguments, fault], 0) for fault in (0, 1)], tmp_path, TSP_EMULATION_CHECK=1,
+                                       TSP_EMULATION_SEED=seed)
+        assert not isinstance(result, str), printed
+        # Row lane / 4 (+ 8) of each warp's 16.
+        sums = result[1].reshape(4, 8, 4, 2, 2).transpose(0, 3, 1, 2, 4).reshape(64, 8)
+        np.testing.assert_allclose(sums, expected, rtol=1e-5, atol=1e-4)
+        assert isinstance(early, str) and re.search("bulk copy that was not waited for|read by a product of", printed[1]), printed
+
+
 # A fault: changes of the text of a kernel, and what the report says.
 WAIT, COMMIT, FENCE = "wgmma.wait_group.sync.aligned 0;", "wgmma.commit_group.sync.aligned;", "wgmma.fence.sync.aligned;"
 PRODUCT = "wgmma.mma_async"

@@ -16,7 +16,7 @@ namespace tsp::emulation {
 
 void Checker::initPhases(const WarpContext &warp, uint32_t site, unsigned lane,
                          PhaseBarrier &barrier) {
-  barrier.agent = order.addBarrier();
+  barrier.agent = order.addAgent();
   barrier.initAgent = agentOf(warp);
   barrier.initTime = now(warp);
   barrier.initSite = site;
@@ -82,17 +82,41 @@ void Checker::checkWriterAsync(const AsyncIssue &issue, uint64_t offset) {
                     ", with no fence.proxy.async in between");
 }
 
+void Checker::checkReadAsync(const AsyncIssue &issue, uint64_t offset) {
+  if (!bytes[offset].isWritten)
+    block.fault(*issue.warp, issue.site, issue.lane,
+                "read of shared address " + std::to_string(offset) +
+                    ", which nobody has written");
+  checkWriterAsync(issue, offset);
+}
+
 void Checker::readAsync(const AsyncIssue &issue, uint32_t offset,
                         uint32_t size) {
   const WarpContext &warp = *issue.warp;
   for (uint32_t end = offset + size; offset < end; ++offset) {
-    if (!bytes[offset].isWritten)
-      block.fault(warp, issue.site, issue.lane,
-                  "read of shared address " + std::to_string(offset) +
-                      ", which nobody has written");
-    checkWriterAsync(issue, offset);
+    checkReadAsync(issue, offset);
     noteRead(warp, issue.site, issue.lane, offset);
   }
+}
+
+void Checker::readByProduct(const AsyncIssue &issue, uint32_t offset,
+                            uint32_t size, uint32_t group) {
+  const WarpContext &warp = *issue.warp;
+  unsigned reader = mostWarps + warp.warp / warpsOfWarpgroup;
+  for (uint32_t end = offset + size; offset < end; ++offset) {
+    checkReadAsync(issue, offset);
+    Byte &byte = bytes[offset];
+    byte.isRead = true;
+    byte.reader = threadOf(warp, 0);
+    byte.readSite = issue.site;
+    // All lanes wait for it together.
+    byte.readWarpTime = never;
+    readTimes[offset][reader] = group + 1;
+  }
+}
+
+void Checker::waitForProducts(const WarpContext &warp, uint32_t groups) {
+  order.learn(agentOf(warp), productsOf(warp.warp), groups);
 }
 
 void Checker::beginWrite(const AsyncIssue &issue, uint32_t offset,

@@ -278,6 +278,11 @@ void BlockRunner::recordEndless(const Warp &warp) {
                          "warp " + std::to_string(warp.context.warp) +
                              " waits for threads of its cluster that never "
                              "arrive"));
+  if (warp.state == Warp::State::AtProducts)
+    return record(locate(warp.context, warp.productSite, 0,
+                         "warp " + std::to_string(warp.context.warp) +
+                             " waits for products that not all warps of its "
+                             "warpgroup have started"));
   const PhaseWait &wait = warp.phaseWait;
   unsigned lane = unsigned(__builtin_ctz(wait.mask & ~wait.done));
   record(locate(warp.context, wait.site, lane,

@@ -83,7 +83,14 @@ struct PendingCopy {
 };
 
 struct Warp {
-  enum class State : uint8_t { Ready, AtBarrier, AtPhase, AtCluster, Done };
+  enum class State : uint8_t {
+    Ready,
+    AtBarrier,
+    AtPhase,
+    AtCluster,
+    AtProducts,
+    Done
+  };
   /// Whether the warp has come to its cluster's barrier, and whether all have.
   enum class ClusterArrival : uint8_t { None, Arrived, Complete };
   WarpContext context;
@@ -96,6 +103,7 @@ struct Warp {
   /// Copies issued.
   uint64_t issuedCopies = 0;
   Products products;
+  uint32_t productSite = 0;
   ClusterArrival clusterArrival = ClusterArrival::None;
   uint32_t clusterSite = 0;
   PhaseWait phaseWait;

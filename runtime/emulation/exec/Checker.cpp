@@ -25,6 +25,11 @@ void Checker::startBlock() {
   otherReads.clear();
   std::fill(arrived.begin(), arrived.end(), Knowledge());
   std::fill(warpTimes.begin(), warpTimes.end(), 0);
+  for (unsigned warp = 0; warp < warpTimes.size(); warp += warpsOfWarpgroup) {
+    unsigned agent = order.addAgent();
+    if (warp == 0)
+      firstProducts = agent;
+  }
 }
 
 unsigned Checker::agentOf(const WarpContext &warp) const {
@@ -137,6 +142,11 @@ void Checker::checkReadersBut(unsigned self, const Clock &known,
         byte.reader / warpSize == agent ? byte.reader : agent * warpSize;
     race(warp, site, lane, offset, "read by", thread, byte.readSite);
   }
+  for (unsigned other = 0; other < warpTimes.size(); other += warpsOfWarpgroup)
+    if (readTimes[offset][mostWarps + other / warpsOfWarpgroup] >
+        known[productsOf(other)])
+      race(warp, site, lane, offset, "read by a product of",
+           (first + other) * warpSize, byte.readSite);
   auto others = otherReads.find(offset);
   if (others == otherReads.end())
     return;

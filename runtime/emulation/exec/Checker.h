@@ -78,6 +78,11 @@ public:
                         unsigned lane) const;
   /// See AsyncProxy.h.
   void readAsync(const AsyncIssue &issue, uint32_t offset, uint32_t bytes);
+  /// A product of matrices, of a group of its warpgroup.
+  void readByProduct(const AsyncIssue &issue, uint32_t offset, uint32_t bytes,
+                     uint32_t group);
+  /// A warp has waited for the first `groups` groups of its warpgroup.
+  void waitForProducts(const WarpContext &warp, uint32_t groups);
   /// A copy that will tell a barrier may write from now on.
   void beginWrite(const AsyncIssue &issue, uint32_t offset, uint32_t bytes,
                   const PhaseBarrier &barrier);
@@ -87,8 +92,12 @@ public:
   Counters counters;
 
 private:
-  /// When each warp read a byte last.
-  using ReadTimes = std::array<uint32_t, 32>;
+  static constexpr unsigned mostWarps = 32;
+  static constexpr uint32_t never = ~uint32_t(0);
+  /// When each warp, and behind them each warpgroup by its products, read a
+  /// byte last.
+  using ReadTimes =
+      std::array<uint32_t, mostWarps + mostWarps / warpsOfWarpgroup>;
   /// What happened last to a byte of shared memory.
   struct Byte {
     uint32_t writeTime = 0; ///< of writeAgent
@@ -124,6 +133,11 @@ private:
   void checkReaders(const WarpContext &warp, uint32_t site, unsigned lane,
                     uint64_t offset);
   void checkWriterAsync(const AsyncIssue &issue, uint64_t offset);
+  void checkReadAsync(const AsyncIssue &issue, uint64_t offset);
+  /// The agent of a warpgroup's products: its times are numbers of groups.
+  unsigned productsOf(unsigned warp) const {
+    return firstProducts + warp / warpsOfWarpgroup;
+  }
   void checkReadersBut(unsigned self, const Clock &known,
                        const WarpContext &warp, uint32_t site, unsigned lane,
                        uint64_t offset);
@@ -155,6 +169,7 @@ private:
   uint32_t sharedBytes;
   Order &order;
   std::vector<uint32_t> warpTimes;
+  unsigned firstProducts = 0;
   std::vector<Knowledge> arrived;
   std::vector<Byte> bytes;
   std::vector<ReadTimes> readTimes;

@@ -52,12 +52,16 @@ public:
 
   const Knowledge &of(unsigned agent) const { return knowledge[agent]; }
   uint32_t now(unsigned agent) const { return knowledge[agent].known[agent]; }
-  /// An agent for a new mbarrier.
-  unsigned addBarrier() { return nextAgent++; }
+  /// One for what is no warp: an mbarrier, the products of a warpgroup.
+  unsigned addAgent() { return nextAgent++; }
   /// A warp tells what it knows to those who will leave.
   void arrive(unsigned agent, Knowledge &into);
   void leave(unsigned agent, const Knowledge &from) {
     knowledge[agent].join(from);
+  }
+  /// A warp has waited for what another agent did up to a time.
+  void learn(unsigned agent, unsigned other, uint32_t time) {
+    knowledge[agent].known.set(other, time);
   }
   /// The async proxy sees what the warp knows.
   void fence(unsigned agent);

@@ -9,6 +9,7 @@
 #include "exec/BlockRunner.h"
 #include "exec/Helpers.h"
 #include "exec/MatrixDescriptor.h"
+#include "exec/Scheduler.h"
 
 #include <algorithm>
 #include <cstring>
@@ -131,6 +132,7 @@ void wgmma(Context context, uint32_t siteIndex, uint32_t mask,
   product.a = descriptorOfA;
   product.b = descriptorOfB;
   product.accumulates = accumulates != 0;
+  product.isDone = false;
   product.sums = sums;
   product.fragmentPlaces = fragment;
   for (unsigned r = 0; form.isAInRegisters && r < wgmmaFragment; ++r)
@@ -157,25 +159,39 @@ void wgmmaFence(Context context, uint32_t site, uint32_t mask) {
     context->block->warpOf(context).products.registers.fence();
 }
 
+/// The first warp of this one's warpgroup.
+static Warp *warpgroupOf(Context context) {
+  return &context->block
+              ->allWarps()[context->warp / warpsOfWarpgroup * warpsOfWarpgroup];
+}
+
 void wgmmaCommit(Context context, uint32_t site, uint32_t mask) {
   if (!mask)
     return;
   checkWarpgroup(context, site, mask);
   ++context->block->warpOf(context).products.groups;
+  Warp *warps = warpgroupOf(context);
+  for (unsigned w = 0; w < warpsOfWarpgroup; ++w)
+    if (warps[w].state == Warp::State::AtProducts)
+      context->block->scheduler().makeReady(warps[w]);
 }
 
-static void complete(Context context, Products &products,
-                     const PendingProduct &product) {
-  BlockRunner &block = *context->block;
+static void complete(const WarpContext &warp, PendingProduct &product) {
+  BlockRunner &block = *warp.block;
   const ProductForm &form = block.site(product.site).product;
-  if (Checker *checker = block.checker()) {
-    products.registers.end(form, product);
-    visitTiles(form, product.a, product.b, context->warp,
-               [&](char, uint32_t offset) {
-                 checker->readAsync(product.issue, offset, 16);
-               });
-  }
-  computeProduct(form, product, block.sharedMemory(), context->warp);
+  product.isDone = true;
+  if (Checker *checker = block.checker())
+    visitTiles(
+        form, product.a, product.b, warp.warp, [&](char, uint32_t offset) {
+          checker->readByProduct(product.issue, offset, 16, product.group);
+        });
+  computeProduct(form, product, block.sharedMemory(), warp.warp);
+}
+
+static void completeGroups(Warp &warp, uint32_t end) {
+  for (PendingProduct &product : warp.products.pending)
+    if (product.group < end && !product.isDone)
+      complete(warp.context, product);
 }
 
 void wgmmaWait(Context context, uint32_t siteIndex, uint32_t mask,
@@ -183,12 +199,32 @@ void wgmmaWait(Context context, uint32_t siteIndex, uint32_t mask,
   if (!mask)
     return;
   checkWarpgroup(context, siteIndex, mask);
-  Products &products = context->block->warpOf(context).products;
+  BlockRunner &block = *context->block;
+  Warp &self = block.warpOf(context);
+  Products &products = self.products;
   uint32_t end = products.groups - std::min(pending, products.groups);
+  completeGroups(self, end);
+  // A group is one of the warpgroup: when it is done, all four warps are done
+  // reading, so that one of them may tell others.
+  Warp *warps = warpgroupOf(context);
+  auto hasNotCommitted = [&](const Warp &warp) {
+    return warp.products.groups < end;
+  };
+  while (std::any_of(warps, warps + warpsOfWarpgroup, hasNotCommitted)) {
+    self.state = Warp::State::AtProducts;
+    self.productSite = siteIndex;
+    block.scheduler().suspend(self);
+  }
+  for (unsigned w = 0; w < warpsOfWarpgroup; ++w)
+    completeGroups(warps[w], end);
   while (!products.pending.empty() && products.pending.front().group < end) {
-    complete(context, products, products.pending.front());
+    const PendingProduct &product = products.pending.front();
+    if (block.checker())
+      products.registers.end(block.site(product.site).product, product);
     products.pending.pop_front();
   }
+  if (Checker *checker = block.checker())
+    checker->waitForProducts(*context, end);
 }
 
 } // namespace helpers

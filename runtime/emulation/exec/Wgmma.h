@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A product happens when its group is waited for, as late as the hardware may
-// do it: until then its accumulators hold what they held before, and its tiles
-// are not read. The warps of a warpgroup compute their rows apart.
+// A product happens when a warp of its warpgroup waits for its group, which all
+// four have committed, as late as the hardware may do it: until then its
+// accumulators hold what they held before, and its tiles are not read.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@
 
 namespace tsp::emulation {
 
-/// One wgmma.mma_async of a warp, not done yet.
+/// One wgmma.mma_async of a warp, which has not waited for it yet.
 struct PendingProduct {
   uint32_t site;
   /// The number of the group that it belongs to.
@@ -30,6 +30,8 @@ struct PendingProduct {
   /// Descriptors; that of A is not used when A is in registers.
   uint64_t a, b;
   bool accumulates;
+  /// Done, which only a wait of its warp says.
+  bool isDone;
   /// For the checker.
   AsyncIssue issue;
   /// The registers of D.
