@@ -124,6 +124,81 @@ extern "C" __global__ void pass_on(int *received) {
   received[blockIdx.x] = mine;
 }
 
+// Each thread stores a number in the next block's shared memory, then each
+// block copies what it has got to the one after: both tell a barrier there.
+// `fault`: 1: the copy's source changes while it may be read; 2: nobody waits
+// for the store.
+extern "C" __global__ void send(const int *x, int *received, int fault) {
+  __shared__ __align__(16) int first[64], second[64];
+  __shared__ uint64_t barriers[2];
+  cg::cluster_group cluster = cg::this_cluster();
+  unsigned next = (cluster.block_rank() + 1) % cluster.num_blocks();
+  if (threadIdx.x == 0)
+    for (uint64_t &barrier : barriers)
+      asm volatile(
+          "{\n"
+          ".reg .b64 state;\n"
+          "mbarrier.init.shared::cta.b64 [%0], 1;\n"
+          "fence.mbarrier_init.release.cluster;\n"
+          "mbarrier.arrive.expect_tx.shared::cta.b64 state, [%0], %1;\n"
+          "}" ::"r"(sharedAddress(&barrier)),
+          "r"(int(sizeof(first)))
+          : "memory");
+  cluster.sync();
+  auto inNext = [&](const void *pointer) {
+    uint32_t result;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;"
+        : "=r"(result)
+        : "r"(sharedAddress(pointer)), "r"(next));
+    return result;
+  };
+  asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 "
+               "[%0], %1, [%2];" ::"r"(inNext(&first[threadIdx.x])),
+               "r"(x[blockIdx.x * 64 + threadIdx.x]), "r"(inNext(&barriers[0]))
+               : "memory");
+  if (fault != 2)
+    wait(&barriers[0], 0);
+  first[threadIdx.x] += 1000;
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  __syncthreads();
+  if (threadIdx.x == 0)
+    asm volatile("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_"
+                 "tx::bytes [%0], [%1], %2, [%3];" ::"r"(inNext(second)),
+                 "r"(sharedAddress(first)), "r"(int(sizeof(first))),
+                 "r"(inNext(&barriers[1]))
+                 : "memory");
+  if (fault == 1)
+    first[threadIdx.x] = 0;
+  wait(&barriers[1], 0);
+  received[blockIdx.x * 64 + threadIdx.x] = second[threadIdx.x];
+  cluster.sync();
+  first[threadIdx.x] = 0; // All copies have come.
+}
+
+// Which addresses are in shared memory of the cluster, and of the block.
+extern "C" __global__ void spaces(int *results) {
+  __shared__ int mine;
+  cg::cluster_group cluster = cg::this_cluster();
+  auto ask = [](const void *pointer) {
+    uint32_t isCluster, isOwn;
+    asm("{\n"
+        ".reg .pred p, q;\n"
+        "isspacep.shared::cluster p, %2;\n"
+        "isspacep.shared::cta q, %2;\n"
+        "selp.u32 %0, 1, 0, p;\n"
+        "selp.u32 %1, 1, 0, q;\n"
+        "}"
+        : "=r"(isCluster), "=r"(isOwn)
+        : "l"(pointer));
+    return int(2 * isCluster + isOwn);
+  };
+  unsigned next = (cluster.block_rank() + 1) % cluster.num_blocks();
+  const void *pointers[3] = {&mine, cluster.map_shared_rank(&mine, next),
+                             results};
+  results[blockIdx.x * 32 + threadIdx.x] = ask(pointers[threadIdx.x % 3]);
+  cluster.sync();
+}
+
 // Blocks of the whole grid wait for each other.
 extern "C" __global__ void grid_sum(const int *x, int *partial, int *sum,
                                     int n) {

@@ -10,6 +10,7 @@
 #include <cuda_bf16.h>
 
 #include <cstdint>
+#include <cstdio>
 
 using Barrier = cuda::barrier<cuda::thread_scope_block>;
 namespace ptx = cuda::ptx;
@@ -279,6 +280,49 @@ extern "C" __global__ void tile_store(const __grid_constant__ CUtensorMap map,
   }
 }
 
+// Makes a map of other rows of the same tensor from `map`, in shared memory,
+// and copies it to `made`, by which the block loads a box.
+extern "C" __global__ void replaced_map(const __grid_constant__ CUtensorMap map,
+                                        CUtensorMap *made, const float *rows,
+                                        int count, uint64_t stride,
+                                        float4 *result) {
+  __shared__ __align__(128) CUtensorMap shared;
+  __shared__ __align__(128) float tile[8][32];
+  __shared__ uint64_t full;
+  uint32_t lane = threadIdx.x, to = sharedAddress(&shared);
+  reinterpret_cast<uint32_t *>(&shared)[lane] =
+      reinterpret_cast<const uint32_t *>(&map)[lane];
+  __syncwarp();
+  if (lane == 0) {
+    init(&full, 1);
+    fenceBarrierInit();
+    asm volatile(
+        "tensormap.replace.tile.global_address.shared::cta.b1024.b64 [%0], "
+        "%1;\n"
+        "tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%0], 1, "
+        "%2;\n"
+        "tensormap.replace.tile.global_stride.shared::cta.b1024.b64 [%0], 0, "
+        "%3;" ::"r"(to),
+        "l"(rows), "r"(count), "l"(stride)
+        : "memory");
+  }
+  __syncwarp();
+  asm volatile(
+      "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release."
+      "gpu.sync.aligned [%0], [%1], 128;\n"
+      "fence.proxy.tensormap::generic.acquire.gpu [%0], 128;" ::"l"(made),
+      "r"(to)
+      : "memory");
+  if (lane == 0) {
+    expectBytes(&full, sizeof(tile));
+    loadTile(tile, made, 0, 0, &full);
+  }
+  __syncwarp();
+  wait(&full, 0);
+  for (int i = lane; i < 64; i += 32)
+    result[i] = reinterpret_cast<float4 *>(tile)[i];
+}
+
 // Plain bulk copies there and back, and reductions of four types.
 extern "C" __global__ void bulk_sums(const int *x, int *copy, int *sums,
                                      uint64_t *largest, float *reals,
@@ -352,4 +396,11 @@ extern "C" __global__ void async_arrive(const int *x, int *y) {
   y[threadIdx.x] = values[63 - threadIdx.x];
   wait(&extra, 0);
   y[64 + threadIdx.x] = values[127 - threadIdx.x];
+}
+
+extern "C" __global__ void print(const char *name) {
+  if (threadIdx.x % 2)
+    printf("%s %d: %5.2f %lld %c%% %08x|\n", name, threadIdx.x,
+           threadIdx.x * 0.25, -1ll - threadIdx.x, 'a' + threadIdx.x,
+           0xabcu + threadIdx.x);
 }

@@ -71,7 +71,9 @@ class Matrices(Snippet):
         results = self.register(len(names[2]))
         lists = ["{" + ", ".join(n) + "}" for n in (results, *names)]
         saturates = ".satfinite" if sum_kind == "s32" and self.number(2) else ""
-        self.lines.append(f"mma.sync.aligned.m16n8k{depth}.row.col{saturates}.{sum_kind}.{kind_a}.{kind_b}.{sum_kind} {', '.join(lists)};")
+        # ptxas takes it in either place.
+        before, behind = (saturates, "") if self.number(2) else ("", saturates)
+        self.lines.append(f"mma.sync.aligned.m16n8k{depth}.row.col{before}.{sum_kind}.{kind_a}.{kind_b}.{sum_kind}{behind} {', '.join(lists)};")
         wanted = (np.einsum("wik,wkj->wij", a.astype(np.float64), b.astype(np.float64)) + c.astype(np.float64)).astype(sum_type)
         for number, register in enumerate(results):
             words = np.zeros(COUNT, np.uint32)

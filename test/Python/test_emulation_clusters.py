@@ -56,6 +56,20 @@ def pass_on(cluster):
     return bool((received.download() == blocks // cluster * cluster + (blocks - 1) % cluster).all())
 
 
+def send(cluster, fault=0):
+    x, received = np.arange(6 * 64, dtype=np.int32), device.empty((6, 64), np.int32)
+    module.launch("send", 6, 64, [upload(x), received, count(fault)], cluster=cluster)
+    device.synchronize()
+    twoBefore = np.array([block // cluster * cluster + (block - 2) % cluster for block in range(6)])
+    return bool((received.download() == x.reshape(6, 64)[twoBefore] + 1000).all())
+
+
+def spaces(cluster):
+    results = device.empty((6, 32), np.int32)
+    module.launch("spaces", 6, 32, [results], cluster=cluster)
+    return results.download().reshape(-1)[:3].tolist()
+
+
 def grid_sum(blocks):
     x = np.arange(5000)
     partial, total = device.empty((blocks * 64,), np.int32), upload([0])
@@ -83,8 +97,9 @@ def evaluate(tmp_path_factory):
 
 @pytest.mark.parametrize("check", [0, 1])
 def test_clusters(evaluate, check):
-    """Barriers of clusters, loads and atomics in other blocks' shared memory, multicast and remote arrivals, grids that wait."""
-    expression = "[[all_to_all(c) for c in (1, 2, 3, 6)], [multicast(c) for c in (1, 2, 4, 8)], [pass_on(c) for c in (1, 2, 3)], [grid_sum(b) for b in (1, 7, 40)]]"
+    """Barriers of clusters, loads and atomics in other blocks' shared memory, multicast and remote arrivals, copies and asynchronous
+    stores between blocks, grids that wait."""
+    expression = "[[all_to_all(c) for c in (1, 2, 3, 6)], [multicast(c) for c in (1, 2, 4, 8)], [pass_on(c) for c in (1, 2, 3)], [send(c) for c in (1, 2, 3)], [grid_sum(b) for b in (1, 7, 40)]]"
     for seed in (0, 3):
         results, printed = evaluate(expression, TSP_EMULATION_CHECK=check, TSP_EMULATION_SEED=seed)
         assert all(map(all, results)), (results, printed)
@@ -98,6 +113,20 @@ def test_races_between_blocks(evaluate, fault, expected):
     result, printed = evaluate(f"error(lambda: all_to_all(2, {fault}))", TSP_EMULATION_CHECK=1)
     assert result == "CUDA_ERROR_LAUNCH_FAILED"
     assert re.search(expected, printed), printed
+
+
+@pytest.mark.parametrize("fault, expected", [
+    (1, "race at shared address .*written by thread|was written by an ordinary store"),
+    (2, "which nobody has written|the destination of a bulk copy that was not waited for"),
+])
+def test_copies_between_blocks_are_checked(evaluate, fault, expected):
+    result, printed = evaluate(f"error(lambda: send(2, {fault}))", TSP_EMULATION_CHECK=1)
+    assert result == "CUDA_ERROR_LAUNCH_FAILED"
+    assert re.search(expected, printed), printed
+
+
+def test_spaces_of_addresses(evaluate):
+    assert evaluate("[spaces(1), spaces(2)]")[0] == [[3, 3, 0], [3, 2, 0]]
 
 
 def test_limits(evaluate):

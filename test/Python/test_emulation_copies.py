@@ -93,6 +93,25 @@ def test_tile_stores(kernels, device, y):
     np.testing.assert_array_equal(out.download(), expected)
 
 
+@pytest.mark.parametrize("check", [False, True])
+def test_replaced_map(device, kernels, check):
+    """A kernel makes a map of every third row from the second on, of which the box reaches beyond the last."""
+    x = np.random.default_rng(3).standard_normal((20, 32)).astype(np.float32)
+    tensor, made, result = device.upload(x), device.empty((128,), np.uint8), device.empty((8, 32), np.float32)
+    module = device.module(kernels.image.value.decode(), checker=True) if check else kernels
+    module.launch("replaced_map", 1, 32, [cuda_driver.TensorMap(tensor, (8, 32)), made, ctypes.c_uint64(tensor.pointer.value + 128), ctypes.c_int(6),
+                                          ctypes.c_uint64(3 * 128), result])
+    np.testing.assert_array_equal(result.download(), np.concatenate([x[1::3][:6], np.zeros((2, 32), np.float32)]))
+
+
+def test_printf(capfd, device, kernels):
+    name = device.upload(np.frombuffer(b"lane\0", np.uint8))
+    kernels.launch("print", 1, 4, [name])
+    device.synchronize()
+    ctypes.CDLL(None).fflush(None)
+    assert capfd.readouterr().out == "lane 1:  0.25 -2 b% 00000abd|\nlane 3:  0.75 -4 d% 00000abf|\n"
+
+
 def test_bulk_stores_and_reductions(kernels, device):
     x = np.random.default_rng(2).integers(0, 50, (4, 64)).astype(np.int32)
     copy, sums = device.empty((4, 64), np.int32), device.upload(np.ones(64, np.int32))

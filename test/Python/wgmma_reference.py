@@ -138,7 +138,9 @@ def kernel(name, case):
         operands += map(str, case.scales)
     if case.a_type in ("bf16", "f16"):
         operands += ([str(int(case.a.transposed))] if case.a else []) + [str(int(case.b.transposed))]
-    shape = f"m64n{case.n}k{case.depth}" + (".satfinite" if case.saturates else "")
+    saturates = ".satfinite" if case.saturates else ""
+    # ptxas takes it in either place.
+    types = f"{saturates}.{case.types}" if case.a_type == "s8" else f".{case.types}{saturates}"
     move = lambda op, count, pointer, prefix: "\n".join(
         f"{op} [{pointer}+{4 * i}], %{prefix}{i};" if op.startswith("st") else f"{op} %{prefix}{i}, [{pointer}+{4 * i}];"
         for i in range(count))
@@ -173,7 +175,7 @@ ld.param.u64 %descA, [a];
 ld.param.u64 %descB, [b];
 setp.{"eq" if case.accumulates else "ne"}.u32 %accumulates, 0, 0;
 wgmma.fence.sync.aligned;
-wgmma.mma_async.sync.aligned.{shape}.{case.types} {", ".join(operands)};
+wgmma.mma_async.sync.aligned.m64n{case.n}k{case.depth}{types} {", ".join(operands)};
 wgmma.commit_group.sync.aligned;
 wgmma.wait_group.sync.aligned 0;
 ld.param.u64 %from, [result];

@@ -64,6 +64,10 @@ static int64_t getStaticShared(gpu::GPUFuncOp function) {
   return bytes;
 }
 
+/// Of dynamic shared memory: tiles with a swizzle of 128 bytes repeat after so
+/// many ("Shared Memory Matrix Layout").
+static constexpr int64_t kSharedAlignment = 1024;
+
 /// What every device refuses.
 static LogicalResult checkLimits(gpu::GPUFuncOp function) {
   if (int64_t bytes = getStaticShared(function); bytes > kMaxStaticShared)
@@ -103,8 +107,9 @@ static LogicalResult checkCluster(func::FuncOp kernel) {
 /// Kernels are shaped for the first architecture; others may have less memory.
 static LogicalResult checkShared(func::FuncOp kernel, gpu::GPUFuncOp function,
                                  ArrayRef<std::string> architectures) {
-  int64_t bytes =
-      getStaticShared(function) + getDeviceLaunch(kernel).sharedBytes;
+  int64_t bytes = getStaticShared(function);
+  if (int64_t dynamic = getDeviceLaunch(kernel).sharedBytes)
+    bytes = llvm::alignTo(bytes, kSharedAlignment) + dynamic;
   for (StringRef name : architectures) {
     const TargetDescription *target = findTargetDescription(name);
     if (!target || bytes <= target->sharedPerBlock || !hasCodeFor(kernel, name))
@@ -211,17 +216,19 @@ public:
   }
 
 private:
-  /// Swizzled tiles of dynamic shared memory count on its alignment; its size
-  /// is known at the launch only, which a declaration says.
+  /// Dynamic shared memory is a declaration: its size is known at the launch
+  /// only.
   static void finishSharedMemory(gpu::GPUModuleOp device) {
     for (auto global : device.getOps<LLVM::GlobalOp>()) {
       if (global.getAddrSpace() !=
           static_cast<unsigned>(NVVM::NVVMMemorySpace::Shared))
         continue;
-      global.setAlignment(
-          std::max<int64_t>(global.getAlignment().value_or(0), 128));
       auto type = dyn_cast<LLVM::LLVMArrayType>(global.getType());
-      if (type && type.getNumElements() == 0)
+      bool isDynamic = type && type.getNumElements() == 0;
+      global.setAlignment(
+          std::max<int64_t>(global.getAlignment().value_or(0),
+                            isDynamic ? kSharedAlignment : 128));
+      if (isDynamic)
         global.setLinkage(LLVM::Linkage::External);
     }
   }

@@ -72,7 +72,7 @@ void Checker::checkWriterAsync(const AsyncIssue &issue, uint64_t offset) {
   if (byte.writeTime > known[byte.writeAgent])
     race(*issue.warp, issue.site, issue.lane, offset, "written by", byte.writer,
          byte.writeSite);
-  if (byte.needsFence &&
+  if (issue.isAsync && byte.needsFence &&
       byte.writeTime > issue.knowledge.fenced[byte.writeAgent])
     block.fault(*issue.warp, issue.site, issue.lane,
                 "shared address " + std::to_string(offset) +
@@ -90,12 +90,19 @@ void Checker::checkReadAsync(const AsyncIssue &issue, uint64_t offset) {
   checkWriterAsync(issue, offset);
 }
 
-void Checker::readAsync(const AsyncIssue &issue, uint32_t offset,
-                        uint32_t size) {
+void Checker::readAsync(const AsyncIssue &issue, uint32_t offset, uint32_t size,
+                        const PhaseBarrier *barrier) {
   const WarpContext &warp = *issue.warp;
   for (uint32_t end = offset + size; offset < end; ++offset) {
     checkReadAsync(issue, offset);
-    noteRead(warp, issue.site, issue.lane, offset);
+    if (!barrier) {
+      noteRead(warp, issue.site, issue.lane, offset);
+      continue;
+    }
+    bytes[offset].isRead = true;
+    bytes[offset].readWarpTime = never;
+    otherReads[offset].push_back({barrier->agent, uint32_t(barrier->phase) + 1,
+                                  threadOf(warp, issue.lane), issue.site});
   }
 }
 
@@ -122,7 +129,7 @@ void Checker::waitForProducts(const WarpContext &warp, uint32_t groups) {
 void Checker::beginWrite(const AsyncIssue &issue, uint32_t offset,
                          uint32_t size, const PhaseBarrier &barrier) {
   const WarpContext &warp = *issue.warp;
-  if (!barrier.isFenced &&
+  if (issue.isAsync && !barrier.isFenced &&
       barrier.initTime > issue.knowledge.fenced[barrier.initAgent])
     block.fault(warp, issue.site, issue.lane,
                 "the mbarrier at shared address " +

@@ -54,14 +54,23 @@ bool BulkCopies::deliverOne() {
 
 void BulkCopies::deliver(const BulkCopy &copy) {
   uint8_t *shared = copy.block->sharedMemory();
-  if (copy.isTensor)
+  if (copy.isTensor) {
     copy.map.load(copy.coordinates, shared, copy.shared);
-  else
+  } else if (copy.isRead()) {
+    std::memcpy(shared + copy.shared, copy.data.data(), copy.bytes);
+  } else if (copy.from) {
+    if (Checker *checker = copy.from->checker())
+      checker->readAsync(copy.issue, copy.fromShared, copy.bytes, copy.barrier);
+    std::memcpy(shared + copy.shared,
+                copy.from->sharedMemory() + copy.fromShared, copy.bytes);
+  } else {
     std::memcpy(shared + copy.shared,
                 reinterpret_cast<const void *>(copy.global), copy.bytes);
+  }
   if (Checker *checker = copy.block->checker()) {
     checker->endWrite(copy.shared, copy.bytes, *copy.barrier);
-    checker->countBulk(copy);
+    if (copy.isTensor || copy.global)
+      checker->countBulk(copy);
   }
   copy.block->phaseBarriers().completeBytes(*copy.barrier, copy.bytes);
 }

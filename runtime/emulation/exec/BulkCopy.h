@@ -43,6 +43,10 @@ struct BulkCopy {
   TensorMap map;
   int32_t coordinates[TensorMap::maxRank] = {};
   uint64_t global = 0;
+  /// Of a copy within the cluster: where in whose shared memory it comes from,
+  /// unless the bytes are there from the start (`st.async`).
+  BlockRunner *from = nullptr;
+  uint32_t fromShared = 0;
   BlockRunner *block = nullptr;
   uint32_t shared = 0;
   uint32_t bytes = 0;

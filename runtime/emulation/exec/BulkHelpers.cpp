@@ -37,8 +37,8 @@ static BulkCopy makeCopy(Context context, uint32_t siteIndex, unsigned lane,
 static const TensorMap &mapOf(Context context, uint32_t siteIndex,
                               unsigned lane, Lanes64 maps) {
   BlockRunner &block = *context->block;
-  block.checkAccess(*context, siteIndex, uint32_t(1) << lane, maps, 128, 64,
-                    ptx::Space::Generic);
+  block.checkAccess(*context, siteIndex, uint32_t(1) << lane, maps, mapBytes,
+                    mapAlignment, ptx::Space::Generic);
   const auto &map = *reinterpret_cast<const TensorMap *>(maps[lane]);
   unsigned rank = block.site(siteIndex).count;
   if (!map.isEncoded())
@@ -67,19 +67,25 @@ static BulkCopy makeTensorCopy(Context context, uint32_t siteIndex,
   return copy;
 }
 
+static void checkPieces(Context context, uint32_t siteIndex, unsigned lane,
+                        uint32_t bytes, uint64_t global) {
+  if (bytes % bulkAlignment || global % bulkAlignment)
+    context->block->fault(
+        *context, siteIndex, lane,
+        "a bulk copy of " + std::to_string(bytes) +
+            " bytes that is not in pieces of 16 bytes: sizes and addresses "
+            "must be multiples");
+}
+
 static BulkCopy makePlainCopy(Context context, uint32_t siteIndex,
                               unsigned lane, uint64_t shared, uint64_t global,
                               uint32_t bytes) {
-  BlockRunner &block = *context->block;
-  if (bytes % bulkAlignment || global % bulkAlignment)
-    block.fault(*context, siteIndex, lane,
-                "a bulk copy of " + std::to_string(bytes) +
-                    " bytes that is not in pieces of 16 bytes: sizes and "
-                    "addresses must be multiples");
+  checkPieces(context, siteIndex, lane, bytes, global);
   BulkCopy copy =
       makeCopy(context, siteIndex, lane, shared, bytes, bulkAlignment);
   copy.global = global;
-  block.checkGlobal(*context, siteIndex, lane, {global, global + bytes});
+  context->block->checkGlobal(*context, siteIndex, lane,
+                              {global, global + bytes});
   return copy;
 }
 
@@ -111,6 +117,20 @@ static void issueLoad(const BulkCopy &copy, uint64_t barrier, uint32_t ranks) {
                       ", which the cluster does not have");
     issueTo(*target);
   }
+}
+
+/// A copy within the cluster: its mbarrier is where it is copied to.
+static void issueInCluster(BulkCopy copy, uint64_t barrier) {
+  const AsyncIssue &issue = copy.issue;
+  BlockRunner &block = *issue.warp->block;
+  SharedPlace place = block.sharedPlace(*issue.warp, issue.site, issue.lane,
+                                        barrier, 8, 8, ptx::Space::Shared);
+  if (place.block != copy.block)
+    block.fault(*issue.warp, issue.site, issue.lane,
+                "the mbarrier is in another block than what is copied to");
+  copy.barrier = &place.block->phaseBarriers().find(*issue.warp, issue.site,
+                                                    issue.lane, place.offset);
+  block.scheduler().copies().issue(std::move(copy));
 }
 
 static void issueStore(BulkCopy copy) {
@@ -155,6 +175,39 @@ void bulkStore(Context context, uint32_t site, uint32_t mask, Lanes64 shared,
     unsigned lane = unsigned(__builtin_ctz(mask));
     issueStore(makePlainCopy(context, site, lane, shared[lane], global[lane],
                              bytes[lane]));
+  }
+}
+
+void bulkClusterCopy(Context context, uint32_t site, uint32_t mask, Lanes64 to,
+                     Lanes64 from, Lanes32 bytes, Lanes64 barriers) {
+  for (; mask; mask &= mask - 1) {
+    unsigned lane = unsigned(__builtin_ctz(mask));
+    checkPieces(context, site, lane, bytes[lane], 0);
+    BulkCopy copy =
+        makeCopy(context, site, lane, to[lane], bytes[lane], bulkAlignment);
+    SharedPlace source = context->block->sharedPlace(
+        *context, site, lane, from[lane], bytes[lane], bulkAlignment,
+        ptx::Space::Shared);
+    copy.from = source.block;
+    copy.fromShared = source.offset;
+    issueInCluster(std::move(copy), barriers[lane]);
+  }
+}
+
+void storeAsync(Context context, uint32_t siteIndex, uint32_t mask, Lanes64 to,
+                const void *values, Lanes64 barriers) {
+  for (; mask; mask &= mask - 1) {
+    unsigned lane = unsigned(__builtin_ctz(mask));
+    const Site &site = context->block->site(siteIndex);
+    unsigned bytes = unsigned(site.size) * site.count;
+    BulkCopy copy = makeCopy(context, siteIndex, lane, to[lane], bytes, bytes);
+    copy.issue.isAsync = false;
+    for (unsigned i = 0; i < site.count; ++i) {
+      auto *value = static_cast<const uint8_t *>(values) +
+                    (i * warpSize + lane) * site.size;
+      copy.data.insert(copy.data.end(), value, value + site.size);
+    }
+    issueInCluster(std::move(copy), barriers[lane]);
   }
 }
 

@@ -76,8 +76,10 @@ public:
   void fence(const WarpContext &warp);
   AsyncIssue issueAsync(const WarpContext &warp, uint32_t site,
                         unsigned lane) const;
-  /// See AsyncProxy.h.
-  void readAsync(const AsyncIssue &issue, uint32_t offset, uint32_t bytes);
+  /// See AsyncProxy.h. `barrier`: what says that it is done reading, else the
+  /// warp waits for that.
+  void readAsync(const AsyncIssue &issue, uint32_t offset, uint32_t bytes,
+                 const PhaseBarrier *barrier = nullptr);
   /// A product of matrices, of a group of its warpgroup.
   void readByProduct(const AsyncIssue &issue, uint32_t offset, uint32_t bytes,
                      uint32_t group);

@@ -194,5 +194,16 @@ void clusterOffsets(Context context, uint32_t, uint32_t mask, Lanes64 addresses,
   }
 }
 
+uint32_t isOfCluster(Context context, uint32_t, uint32_t mask,
+                     Lanes64 addresses) {
+  uint32_t result = 0;
+  for (; mask; mask &= mask - 1) {
+    unsigned lane = unsigned(__builtin_ctz(mask));
+    bool isInside = context->block->ofShared(addresses[lane]) != nullptr;
+    result |= uint32_t(isInside) << lane;
+  }
+  return result;
+}
+
 } // namespace helpers
 } // namespace tsp::emulation

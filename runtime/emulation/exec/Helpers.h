@@ -88,9 +88,21 @@ void bulkTensorStore(Context, uint32_t site, uint32_t mask, Lanes64 shared,
                      Lanes64 maps, Lanes32 coordinates);
 void bulkStore(Context, uint32_t site, uint32_t mask, Lanes64 shared,
                Lanes64 global, Lanes32 bytes);
+/// From the block's shared memory to that of a block of its cluster.
+void bulkClusterCopy(Context, uint32_t site, uint32_t mask, Lanes64 to,
+                     Lanes64 from, Lanes32 bytes, Lanes64 barriers);
+/// st.async: `values` as for stores, of elements of the site's size.
+void storeAsync(Context, uint32_t site, uint32_t mask, Lanes64 to,
+                const void *values, Lanes64 barriers);
 void bulkCommit(Context, uint32_t site, uint32_t mask);
 /// Ends all but the last `pending` groups of each lane.
 void bulkWait(Context, uint32_t site, uint32_t mask, uint32_t pending);
+
+// ReplaceMap.cpp: tensormap.replace of a MapField, and of which dimension.
+void replaceInMap(Context, uint32_t site, uint32_t mask, Lanes64 maps,
+                  uint32_t field, uint32_t dimension, Lanes64 values);
+/// tensormap.cp_fenceproxy, by a whole warp.
+void copyMap(Context, uint32_t site, uint32_t mask, Lanes64 to, Lanes64 from);
 
 // Cluster.cpp
 void clusterArrive(Context, uint32_t site, uint32_t mask);
@@ -106,6 +118,8 @@ void clusterAddresses(Context, uint32_t site, uint32_t mask, Lanes64 addresses,
 /// And the other way round.
 void clusterOffsets(Context, uint32_t site, uint32_t mask, Lanes64 addresses,
                     uint64_t *results);
+/// The lanes whose addresses are in shared memory of the cluster.
+uint32_t isOfCluster(Context, uint32_t site, uint32_t mask, Lanes64 addresses);
 
 // Warp.cpp
 /// Faults unless all living lanes of `members` are in `mask`.
@@ -128,6 +142,10 @@ uint32_t barrier(Context, uint32_t site, uint32_t mask, uint32_t id,
 uint32_t chooseFairly(Lanes32 blocks, const uint8_t *isDivergent,
                       uint32_t count);
 void trap(Context, uint32_t site, uint32_t mask);
+
+// Print.cpp: vprintf. Each lane has 16 bytes for each operand.
+void print(Context, uint32_t site, uint32_t mask, const uint8_t *formats,
+           const uint8_t *arguments, uint8_t *results);
 
 // Math.cpp: 32 lanes each.
 void exp2(const float *x, float *result);

@@ -73,6 +73,17 @@ struct TensorMap {
             uint32_t shared) const;
 };
 static_assert(sizeof(TensorMap) <= 128, "CUtensorMap has 128 bytes");
+constexpr unsigned mapBytes = 128, mapAlignment = 64;
+
+/// What tensormap.replace changes.
+enum class MapField : uint32_t {
+  Address,
+  Rank,
+  Box,
+  Size,
+  Stride,
+  ElementStride
+};
 
 /// Where a swizzled tile has the 16 bytes that would be at `shared` without
 /// swizzle. The pattern is one of addresses (PTX ISA, "Swizzling Modes").

@@ -74,6 +74,7 @@ const std::unordered_map<std::string, Lowering::Handler> &Lowering::handlers() {
       {"atom", &Lowering::atomic},
       {"red", &Lowering::atomic},
       {"cp", &Lowering::asyncCopy},
+      {"tensormap", &Lowering::tensorMap},
       {"mbarrier", &Lowering::mbarrier},
       {"mapa", &Lowering::mapShared},
       {"getctarank", &Lowering::rankOfShared},

@@ -54,12 +54,14 @@ void Lowering::bulkCopy(const Instruction &instruction) {
     return modifier == "global" || StringRef(modifier).starts_with("shared");
   };
   auto to = llvm::find_if(instruction.modifiers, isSpace);
-  if (to == instruction.modifiers.end() || !instruction.has("global"))
+  if (to == instruction.modifiers.end())
     unsupported();
   wide = true;
   bool isStore = *to == "global";
   if (!isStore && where.flags & BulkFlags::Reduce)
     unsupported();
+  if (!instruction.has("global"))
+    return copyInCluster(where);
   if (instruction.has("tensor"))
     copyTensor(where, isStore);
   else
@@ -125,6 +127,36 @@ void Lowering::copyTensor(Site where, bool isStore) {
     addBarrier(2, arguments);
   callAt(isStore ? "bulkTensorStore" : "bulkTensorLoad", where,
          builder.getVoidTy(), arguments);
+}
+
+void Lowering::copyInCluster(const Site &where) {
+  // ...shared::cluster.shared::cta... [to], [from], size, [mbarrier]
+  if (current->has("tensor") || !current->has("shared::cluster") ||
+      !current->has("shared::cta"))
+    unsupported();
+  auto shared = [&](unsigned index) {
+    return address(operand(index), ptx::Space::Shared);
+  };
+  callAt("bulkClusterCopy", where, builder.getVoidTy(),
+         {spill(0, {shared(0)}), spill(1, {shared(1)}),
+          spill(2, {read(2, ptx::parseType("u32"))}), spill(3, {shared(3)})});
+}
+
+void Lowering::storeAsync(const Instruction &instruction, const Site &where,
+                          ArrayRef<Value *> values) {
+  // st.async{.weak}.shared::cluster.mbarrier::complete_tx::bytes{.vec}.type
+  // [to], values, [mbarrier]
+  bool isKnown = instruction.has("shared::cluster") &&
+                 instruction.has("mbarrier::complete_tx::bytes") &&
+                 where.size >= 4;
+  if (!isKnown)
+    unsupported();
+  SmallVector<Value *> all;
+  for (Value *value : values)
+    all.push_back(splat(value));
+  callAt("storeAsync", where, builder.getVoidTy(),
+         {spill(0, {address(operand(0), ptx::Space::Shared)}), spill(1, all),
+          spill(2, {address(operand(2), ptx::Space::Shared)})});
 }
 
 void Lowering::copyBulk(Site where, bool isStore) {

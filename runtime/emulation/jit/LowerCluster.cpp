@@ -72,6 +72,12 @@ Value *Lowering::convertCluster(Value *from, bool toCluster) {
 }
 
 /// An address in the site's space. One of shared::cluster becomes generic.
+Value *Lowering::isOfCluster(Value *address) {
+  Value *found = callAt("isOfCluster", site(), builder.getInt32Ty(),
+                        {spill(0, {address})});
+  return wide ? fromMask(found) : builder.CreateIsNotNull(found);
+}
+
 Value *Lowering::clusterAddress(const Operand &operand, Site &where) {
   if (!current->has("shared::cluster"))
     return address(operand, where.space);

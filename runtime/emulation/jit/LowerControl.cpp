@@ -365,6 +365,17 @@ void Lowering::call(const Instruction &instruction) {
     callAt("trap", where, builder.getVoidTy(), {});
     return;
   }
+  if (name->name == "vprintf") {
+    // printf() of CUDA C++: format, arguments, and how many were printed.
+    SmallVector<Value *> memory;
+    for (const Operand *list : {parameters, results})
+      for (size_t i = 0; list && i < list->elements.size(); ++i)
+        memory.push_back(laneMemory.at(list->elements[i].variable));
+    if (memory.size() != 3)
+      fail("'vprintf' takes two parameters and has a result");
+    callAt("print", site(), builder.getVoidTy(), memory);
+    return;
+  }
   const ptx::Function *callee = kernel.source.findFunction(name->name);
   if (!callee || callee->isDeclaration)
     fail("the function '" + name->name + "' is not defined in this module");

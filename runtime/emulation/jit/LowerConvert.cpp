@@ -47,8 +47,8 @@ void Lowering::move(const Instruction &instruction) {
 void Lowering::convertAddress(const Instruction &instruction) {
   Type type = instruction.type();
   if (instruction.has("shared::cluster"))
-    return write(convertCluster(read(1, ptx::parseType("u64")),
-                                instruction.has("to")));
+    return write(
+        convertCluster(read(1, ptx::parseType("u64")), instruction.has("to")));
   Value *address = read(1, type);
   if (instruction.space() == ptx::Space::Shared) {
     Value *base = sharedBase();
@@ -69,7 +69,7 @@ void Lowering::convertAddress(const Instruction &instruction) {
 
 void Lowering::isSpace(const Instruction &instruction) {
   if (instruction.has("shared::cluster"))
-    unsupported();
+    return write(isOfCluster(read(1, ptx::parseType("u64"))));
   Value *offset =
       builder.CreateSub(read(1, ptx::parseType("u64")), widen(sharedBase()));
   Value *size =

@@ -47,10 +47,13 @@ static const ProductTypes *findTypes(StringRef d, StringRef a, StringRef b) {
 }
 
 /// Of an instruction whose last `count` modifiers are the types of D, A, B and,
-/// of mma.sync, C.
+/// of mma.sync, C. ptxas takes .satfinite before them, as the manual has it,
+/// and behind them, where CUTLASS writes it.
 ProductForm Lowering::productTypes(const Instruction &instruction,
                                    unsigned count) const {
   ArrayRef<std::string> types(instruction.modifiers);
+  if (!types.empty() && types.back() == "satfinite")
+    types = types.drop_back();
   types = types.take_back(count);
   const ProductTypes *found =
       types.size() == count ? findTypes(types[0], types[1], types[2]) : nullptr;
@@ -100,8 +103,8 @@ void Lowering::multiplyMatrix(const Instruction &instruction) {
 }
 
 /// m8n8k4: a has row lane / 4 and column lane % 4, b the row lane % 4 and the
-/// column lane / 4, c the row lane / 4 and two columns from 2 (lane % 4) on. The
-/// products are added in the order of k, and each is rounded with its sum.
+/// column lane / 4, c the row lane / 4 and two columns from 2 (lane % 4) on.
+/// The products are added in the order of k, and each is rounded with its sum.
 void Lowering::multiplyDoubles() {
   checkFragment(0, 2);
   checkFragment(1, 1);

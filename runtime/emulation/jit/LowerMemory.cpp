@@ -145,6 +145,8 @@ void Lowering::store(const Instruction &instruction) {
   for (unsigned i = 0; i < count; ++i)
     values.push_back(
         read(from.form == Operand::Form::List ? from.elements[i] : from, type));
+  if (instruction.has("async"))
+    return storeAsync(instruction, where, values);
   static const char *const names[4] = {"store1", "store2", "store4", "store8"};
   Value *to = clusterAddress(operand(0), where);
   callAt(sized(names, bytes), where, builder.getVoidTy(),

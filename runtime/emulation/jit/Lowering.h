@@ -208,10 +208,16 @@ private:
   void readReduction(const Instruction &, Site &where);
   void copyTensor(Site where, bool isStore);
   void copyBulk(Site where, bool isStore);
+  void copyInCluster(const Site &where);
+  void storeAsync(const Instruction &, const Site &where,
+                  llvm::ArrayRef<Value *> values);
   void addBarrier(unsigned index, llvm::SmallVector<Value *> &arguments);
   unsigned tensorRank() const;
   std::pair<Value *, llvm::SmallVector<Value *>> tensorOperand(unsigned index,
                                                                unsigned rank);
+
+  // LowerTensorMap.cpp
+  void tensorMap(const Instruction &);
 
   // LowerCluster.cpp
   void clusterBarrier(const Instruction &);
@@ -220,6 +226,7 @@ private:
   Value *sharedOperand(unsigned index);
   Value *ofFirstLane(Value *value);
   Value *convertCluster(Value *from, bool toCluster);
+  Value *isOfCluster(Value *address);
   Value *clusterAddress(const Operand &operand, Site &where);
 
   // LowerWarp.cpp

@@ -100,7 +100,8 @@ unsigned Instruction::numResults() const {
                                               "call",
                                               "griddepcontrol",
                                               "setmaxnreg",
-                                              "pmevent"};
+                                              "pmevent",
+                                              "tensormap"};
   for (const char *name : withoutResult)
     if (opcode == name)
       return 0;

@@ -6,9 +6,9 @@ func.func @main() {
 }
 
 // CHECK-LABEL: gpu.module @tsp_device
-// CHECK: llvm.mlir.global external @__dynamic_shmem__0() {addr_space = 3 : i32, alignment = 128 : i64} : !llvm.array<0 x i8>
+// CHECK: llvm.mlir.global external @__dynamic_shmem__0() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
 // PTX: .target sm_80
-// PTX: .extern .shared .align 128 .b8 __dynamic_shmem__0[];
+// PTX: .extern .shared .align 1024 .b8 __dynamic_shmem__0[];
 gpu.module @tsp_device {
   // One pointer a buffer; results may be written over @y but not over @x.
   // CHECK: llvm.func @axpy(%{{.*}}: !llvm.ptr {llvm.align = 64 : i64, llvm.noalias, llvm.readonly},
