@@ -66,6 +66,8 @@ public:
     LaunchState state(kernel, entry, launch, variables, program->variableBytes,
                       options.checker);
     Workers::get().run([&] { Scheduler(state).runAll(); });
+    if (state.global && launch.uses && !state.failed)
+      *launch.uses = state.global->uses(kernel.sites);
     counters += state.counters;
     if (options.checker) {
       Totals &totals = Totals::get();

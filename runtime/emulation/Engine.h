@@ -55,9 +55,10 @@ struct Global {
 };
 
 struct ModuleOptions {
-  /// Finds shared-memory races, reads of shared memory nobody wrote, missing
-  /// cp.async waits and more, and counts bank conflicts and sectors. Several
-  /// times slower. Bounds and alignment of accesses are always checked.
+  /// Finds races in shared memory and between blocks, reads of shared memory
+  /// nobody wrote, missing cp.async waits and more, and counts bank conflicts
+  /// and sectors. Several times slower. Bounds and alignment of accesses are
+  /// always checked.
   bool checker = false;
 };
 
@@ -70,6 +71,19 @@ struct Range {
 /// Finds the allocation that holds an address; an empty range when none does.
 /// Called from several threads; the answer must hold until the launch ends.
 using MemoryMap = std::function<Range(uint64_t address)>;
+
+/// What a launch did to a range of global memory.
+struct GlobalUse {
+  /// Atomic: nothing but atomic operations, or what threads wait for by
+  /// volatile accesses.
+  enum class Kind : uint8_t { Read, Write, Atomic };
+  static constexpr size_t maxLines = 3;
+
+  Range range;
+  Kind kind;
+  /// Of the PTX: the first few that did so.
+  std::vector<uint32_t> lines;
+};
 
 struct Launch {
   const Kernel *kernel = nullptr;
@@ -85,6 +99,9 @@ struct Launch {
   MemoryMap memory;
   /// Orders the warps of a block differently between barriers; 0: by number.
   uint64_t seed = 0;
+  /// Where what the launch did to global memory is put when it ends, in the
+  /// order of addresses. Of checked launches.
+  std::vector<GlobalUse> *uses = nullptr;
 };
 
 /// What a checked launch counted.

@@ -152,8 +152,8 @@ def graph(ordered):
     a.end_capture().launch(a)
     a.synchronize()
     return buffer.download()[0] == 7
-
-
+"""
+COUNT = """
 for name in NAMES:
     print(name, [int(not globals()[name](True)) for _ in range(3)], [int(not globals()[name](False)) for _ in range(6)])
 """
@@ -165,7 +165,7 @@ def outcomes():
     """How often each situation went wrong: {name: (ordered, not ordered)} over all seeds."""
     result = {name: [0, 0] for name in NAMES}
     for seed in SEEDS:
-        process = run_script(SITUATIONS.replace("NAMES", repr(NAMES)), TSP_EMULATION_SEED=seed)
+        process = run_script(SITUATIONS + COUNT.replace("NAMES", repr(NAMES)), TSP_EMULATION_SEED=seed)
         assert process.returncode == 0, process.stderr
         for line in process.stdout.splitlines():
             name, ordered, unordered = line.replace("] [", "]|[").replace(" ", "|", 1).split("|")

@@ -10,6 +10,7 @@
 #include "driver/Memory.h"
 #include "driver/Module.h"
 #include "driver/Options.h"
+#include "driver/Races.h"
 #include "driver/Stream.h"
 
 #include <cstdio>
@@ -107,8 +108,10 @@ CUresult tsp::emulation::synchronizeContext(CUcontext context) {
   }
   for (const TaskRef &task : pending)
     Scheduler::get().wait(task);
-  for (const Allocation &range : retired)
+  for (const Allocation &range : retired) {
+    Races::get().forget(range.begin, range.size);
     Memory::unmap(range);
+  }
   return stickyError(context);
 }
 

@@ -9,6 +9,8 @@
 
 #include "driver/Capture.h"
 #include "driver/Memory.h"
+#include "driver/Options.h"
+#include "driver/Races.h"
 
 #include <cstring>
 
@@ -60,12 +62,33 @@ static CUresult checkSide(const Side &side, const Box &box, CUmemorytype type) {
              : CUDA_ERROR_INVALID_VALUE;
 }
 
-static StreamWork workOf(const Box &box) {
+/// What the checker is told of a side that devices can touch.
+static void addUses(const Side &side, const Box &box, GlobalUse::Kind kind,
+                    std::vector<GlobalUse> &uses) {
+  if (!options().checks || isPageable(side))
+    return;
+  for (size_t plane = 0; plane < box.depth; ++plane)
+    for (size_t row = 0; row < box.height; ++row) {
+      auto begin = reinterpret_cast<uintptr_t>(rowOf(side, plane, row));
+      if (!uses.empty() && uses.back().kind == kind &&
+          uses.back().range.end == begin)
+        uses.back().range.end += box.width;
+      else
+        uses.push_back({{begin, begin + box.width}, kind, {}});
+    }
+}
+
+/// `kept` is what the copy needs until it has run.
+static StreamWork workOf(const Box &box,
+                         const std::shared_ptr<void> &kept = nullptr) {
   StreamWork work;
   work.type = CU_GRAPH_NODE_TYPE_MEMCPY;
-  work.work = [box](const TaskRef &) {
+  std::vector<GlobalUse> uses;
+  addUses(box.from, box, GlobalUse::Kind::Read, uses);
+  addUses(box.to, box, GlobalUse::Kind::Write, uses);
+  work.work = [box, kept, uses = std::move(uses)](const TaskRef &task) {
     runCopy(box);
-    return CUDA_SUCCESS;
+    return Races::get().add(task, "a copy", uses);
   };
   return work;
 }
@@ -80,12 +103,7 @@ static StreamWork workFromStaged(const Box &box) {
   runCopy(up);
   Box down = box;
   down.from = up.to;
-  StreamWork work = workOf(down);
-  work.work = [down, staged](const TaskRef &) {
-    runCopy(down);
-    return CUDA_SUCCESS;
-  };
-  return work;
+  return workOf(down, staged);
 }
 
 static bool isEmpty(const Box &box) {
@@ -310,11 +328,13 @@ CUresult tsp::emulation::makeMemset(CUcontext,
     return error;
   work.type = CU_GRAPH_NODE_TYPE_MEMSET;
   work.params.memset = params;
-  work.work = [box, params](const TaskRef &) {
+  std::vector<GlobalUse> uses;
+  addUses(box.to, box, GlobalUse::Kind::Write, uses);
+  work.work = [box, params, uses = std::move(uses)](const TaskRef &task) {
     for (size_t row = 0; row < box.height; ++row)
       fillRow(rowOf(box.to, 0, row), params.value, params.elementSize,
               params.width);
-    return CUDA_SUCCESS;
+    return Races::get().add(task, "a fill", uses);
   };
   return CUDA_SUCCESS;
 }

@@ -8,6 +8,8 @@
 #include "driver/Enqueue.h"
 
 #include "driver/Memory.h"
+#include "driver/Options.h"
+#include "driver/Races.h"
 #include "driver/Stream.h"
 
 using namespace tsp::emulation;
@@ -31,6 +33,21 @@ CUresult tspEmulationEnqueue(const CUstream *streams, size_t count,
 void tspEmulationFinish(void *token, CUresult error) {
   std::unique_ptr<TaskRef> task(static_cast<TaskRef *>(token));
   Scheduler::get().finish(*task, error);
+}
+
+void tspEmulationFollow(void *token, void *sender) {
+  if (options().checks)
+    (*static_cast<TaskRef *>(token))
+        ->order.follow((*static_cast<TaskRef *>(sender))->order);
+}
+
+CUresult tspEmulationUse(void *token, const char *what, const void *begin,
+                         size_t bytes, bool writes) {
+  auto address = reinterpret_cast<uintptr_t>(begin);
+  auto kind = writes ? GlobalUse::Kind::Write : GlobalUse::Kind::Read;
+  return bytes ? Races::get().add(*static_cast<TaskRef *>(token), what,
+                                  {{{address, address + bytes}, kind, {}}})
+               : CUDA_SUCCESS;
 }
 
 bool tspEmulationIsReachable(CUcontext context, const void *pointer,

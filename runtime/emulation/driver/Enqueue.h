@@ -29,6 +29,14 @@ CUresult tspEmulationEnqueue(const CUstream *streams, size_t count,
                              const TspEmulationWork *work);
 void tspEmulationFinish(void *token, CUresult error);
 
+/// For the checker, before the end: the work has received what that of another
+/// token, which has not ended, has sent.
+void tspEmulationFollow(void *token, void *sender);
+/// For the checker, at the end: what the work, called `what`, has read or
+/// written. An error of the device if nothing puts that in order.
+CUresult tspEmulationUse(void *token, const char *what, const void *begin,
+                         size_t bytes, bool writes);
+
 /// Whether the devices of `context` may touch a range; if not, `why` (of `size`
 /// bytes) says it.
 bool tspEmulationIsReachable(CUcontext context, const void *pointer,

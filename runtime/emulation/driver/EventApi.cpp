@@ -84,11 +84,12 @@ CUresult CUDAAPI cuStreamWaitEvent(CUstream handle, CUevent event,
   }
   if (stream->capture)
     return invalidate(*stream->capture, CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
-  if (!event->task || Scheduler::get().isDone(event->task))
+  if (!event->task)
     return CUDA_SUCCESS;
   std::vector<TaskRef> before = tasksBefore(stream);
   before.push_back(event->task);
-  stream->last = Scheduler::get().submit(stream->context, nullptr, before);
+  stream->last =
+      Scheduler::get().submit(stream->context, stream->id, nullptr, before);
   return CUDA_SUCCESS;
 }
 
@@ -98,8 +99,8 @@ CUresult CUDAAPI cuEventQuery(CUevent event) {
   DriverGuard guard(driverLock());
   if (event->capture)
     return CUDA_ERROR_CAPTURED_EVENT;
-  return Scheduler::get().isDone(event->task) ? stickyError(event->context)
-                                              : CUDA_ERROR_NOT_READY;
+  return Scheduler::get().answersDone(event->task) ? stickyError(event->context)
+                                                   : CUDA_ERROR_NOT_READY;
 }
 
 CUresult CUDAAPI cuEventSynchronize(CUevent event) {

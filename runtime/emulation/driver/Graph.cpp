@@ -120,11 +120,12 @@ CUresult CUDAAPI cuGraphLaunch(CUgraphExec exec, CUstream handle) {
     std::vector<TaskRef> after;
     for (size_t earlier : step.after)
       after.push_back(tasks[earlier]);
-    tasks.push_back(Scheduler::get().submit(step.context, step.work,
+    tasks.push_back(Scheduler::get().submit(step.context, stream->id, step.work,
                                             after.empty() ? before : after));
   }
   all = tasks.empty() ? before : tasks;
-  exec->last = Scheduler::get().submit(stream->context, nullptr, all);
+  exec->last =
+      Scheduler::get().submit(stream->context, stream->id, nullptr, all);
   stream->last = exec->last;
   return CUDA_SUCCESS;
 }

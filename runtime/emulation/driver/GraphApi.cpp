@@ -88,8 +88,9 @@ CUresult CUDAAPI cuGraphAddHostNode(CUgraphNode *result, CUgraph graph,
   StreamWork work;
   work.type = CU_GRAPH_NODE_TYPE_HOST;
   work.params.host = *params;
-  work.work = [copy = *params](const TaskRef &) {
+  work.work = [copy = *params](const TaskRef &task) {
     copy.fn(copy.userData);
+    task->order.tellHost();
     return CUDA_SUCCESS;
   };
   return add(result, graph, dependencies, count, nullptr, std::move(work));

@@ -10,6 +10,7 @@
 #include "driver/Memory.h"
 #include "driver/Module.h"
 #include "driver/Options.h"
+#include "driver/Races.h"
 
 #include <algorithm>
 #include <cstring>
@@ -195,12 +196,15 @@ CUresult tsp::emulation::makeLaunch(CUcontext context,
   work.params.kernel->kernelParams = packed->pointers.data();
   work.params.kernel->extra = nullptr;
   Module *code = function->module->code.get();
-  work.work = [=](const TaskRef &) mutable {
+  work.work = [=](const TaskRef &task) mutable {
     launch.parameters = packed->lines.data();
     Counters counters;
+    std::vector<GlobalUse> uses;
+    launch.uses = options().checks ? &uses : nullptr;
     std::string fault;
     if (code->run(launch, counters, fault))
-      return CUDA_SUCCESS;
+      return Races::get().add(task, "kernel '" + launch.kernel->name + "'",
+                              uses);
     report("device " + std::to_string(context->device) + ": kernel '" +
            launch.kernel->name + "' failed: " + fault);
     return errorOf(fault);

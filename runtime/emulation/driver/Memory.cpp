@@ -9,6 +9,7 @@
 
 #include "driver/Context.h"
 #include "driver/Options.h"
+#include "driver/Races.h"
 
 #include <algorithm>
 #include <cstring>
@@ -71,6 +72,7 @@ void Memory::freeLocked(std::map<uintptr_t, Allocation>::iterator found) {
   const Allocation &range = found->second;
   if (range.kind == Allocation::Kind::Device)
     used[range.device] -= int64_t(range.size);
+  Races::get().forget(range.begin, range.size);
   if (range.kind == Allocation::Kind::Device ||
       range.kind == Allocation::Kind::PinnedHost)
     unmap(range);

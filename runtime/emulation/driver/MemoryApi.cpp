@@ -7,6 +7,7 @@
 
 #include "driver/Memory.h"
 #include "driver/Options.h"
+#include "driver/Races.h"
 #include "driver/Stream.h"
 
 using namespace tsp::emulation;
@@ -67,11 +68,18 @@ CUresult CUDAAPI cuMemAllocAsync(CUdeviceptr *result, size_t bytes,
     return error;
   if (isCapturing(stream))
     return notSupported("cuMemAllocAsync on a stream that is captured");
-  // The range exists at once; who uses it before the stream has come here is
-  // not found out.
-  return Memory::get().allocate(bytes, Allocation::Kind::Device,
-                                stream->context, 0,
-                                reinterpret_cast<void **>(result));
+  // The range exists at once; the checker finds who uses it before the stream
+  // has come here.
+  if (CUresult error = Memory::get().allocate(
+          bytes, Allocation::Kind::Device, stream->context, 0,
+          reinterpret_cast<void **>(result)))
+    return error;
+  StreamWork work;
+  work.work = [range = Range{*result, *result + bytes}](const TaskRef &task) {
+    return Races::get().add(task, "cuMemAllocAsync",
+                            {{range, GlobalUse::Kind::Write, {}}});
+  };
+  return enqueue(stream, std::move(work));
 }
 
 CUresult CUDAAPI cuMemFreeAsync(CUdeviceptr begin, CUstream handle) {
@@ -85,7 +93,14 @@ CUresult CUDAAPI cuMemFreeAsync(CUdeviceptr begin, CUstream handle) {
       range.kind != Allocation::Kind::Device)
     return CUDA_ERROR_INVALID_VALUE;
   StreamWork work;
-  work.work = [begin](const TaskRef &) { return Memory::get().retire(begin); };
+  work.work = [range](const TaskRef &task) {
+    CUresult race = Races::get().add(task, "cuMemFreeAsync",
+                                     {{{range.begin, range.begin + range.size},
+                                       GlobalUse::Kind::Write,
+                                       {}}});
+    CUresult error = Memory::get().retire(range.begin);
+    return error ? error : race;
+  };
   return enqueue(stream, std::move(work));
 }
 

@@ -18,12 +18,6 @@ static const Capability &capabilityOf(CUfunction function) {
   return options().capabilities[function->module->context->device];
 }
 
-/// Whether TSP_EMULATION_CHECK asks for the engine's checker.
-static bool wantsChecker() {
-  const char *text = getenv("TSP_EMULATION_CHECK");
-  return text && *text && std::string(text) != "0";
-}
-
 CUresult tsp::emulation::loadModule(CUcontext context, const Image &image,
                                     CUmodule &result, std::string &log) {
   const std::string *ptx = nullptr;

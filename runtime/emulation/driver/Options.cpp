@@ -73,6 +73,11 @@ static void readCapabilities(Options &options) {
         list[std::min(size_t(device), list.size() - 1)]);
 }
 
+bool tsp::emulation::wantsChecker() {
+  const char *text = getenv("TSP_EMULATION_CHECK");
+  return text && *text && std::string(text) != "0";
+}
+
 static Options readOptions() {
   Options result;
   result.threads = std::max(2u, std::thread::hardware_concurrency());
@@ -84,6 +89,7 @@ static Options readOptions() {
   read("TSP_EMULATION_SEED", result.seed, 0, 4294967295.0, 1, result.error);
   read("TSP_EMULATION_THREADS", result.threads, 1, 1024, 1, result.error);
   read("TSP_EMULATION_VERBOSE", result.verbose, 0, 1, 1, result.error);
+  result.checks = wantsChecker();
   result.visible = readVisible(result.devices);
   readCapabilities(result);
   result.devices = int(result.visible.size());

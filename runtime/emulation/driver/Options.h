@@ -31,9 +31,14 @@ struct Options {
   uint64_t seed = 0;
   int threads = 2;
   bool verbose = false;
+  /// Whether the order of tasks is checked, as kernels are.
+  bool checks = false;
   /// Why the environment could not be understood; empty if it could.
   std::string error;
 };
+
+/// Whether TSP_EMULATION_CHECK asks for the checker now.
+bool wantsChecker();
 
 /// Read once, at the first call.
 const Options &options();

@@ -44,11 +44,14 @@ void Scheduler::stop() {
                     [&] { return running == 0; });
 }
 
-TaskRef Scheduler::submit(CUcontext context, Work work,
-                          const std::vector<TaskRef> &after) {
+TaskRef Scheduler::submit(CUcontext context, unsigned long long stream,
+                          Work work, const std::vector<TaskRef> &after) {
   TaskRef task = std::make_shared<Task>();
   task->work = std::move(work);
   task->owner = context;
+  task->streamId = stream;
+  if (options().checks)
+    task->order.submit(after);
   std::unique_lock<std::mutex> lock(mutex);
   if (!started)
     start();
@@ -109,6 +112,8 @@ void Scheduler::work() {
     TaskRef task = take(lock);
     ++running;
     lock.unlock();
+    if (options().checks)
+      task->order.start();
     // After a fault nothing more runs in a context, as on a real device.
     std::optional<CUresult> result = CUDA_SUCCESS;
     // The work is taken out first: another thread may finish the task, and
@@ -144,6 +149,8 @@ void Scheduler::wait(const TaskRef &task) {
     return;
   std::unique_lock<std::mutex> lock(mutex);
   finished.wait(lock, [&] { return task->done; });
+  if (options().checks)
+    task->order.tellHost();
 }
 
 bool Scheduler::isDone(const TaskRef &task) {
@@ -151,4 +158,19 @@ bool Scheduler::isDone(const TaskRef &task) {
     return true;
   std::lock_guard<std::mutex> lock(mutex);
   return task->done;
+}
+
+bool Scheduler::answersDone(const TaskRef &task) {
+  if (!task || !options().checks)
+    return isDone(task);
+  constexpr unsigned denials = 8;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (!task->done)
+      return false;
+    if (!task->order.isKnownToHost() && task->asked++ < denials)
+      return false;
+  }
+  task->order.tellHost();
+  return true;
 }

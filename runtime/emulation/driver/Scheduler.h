@@ -8,6 +8,8 @@
 #ifndef TSP_EMULATION_DRIVER_SCHEDULER_H
 #define TSP_EMULATION_DRIVER_SCHEDULER_H
 
+#include "driver/TaskOrder.h"
+
 #include <condition_variable>
 #include <cstdint>
 #include <cuda.h>
@@ -20,9 +22,6 @@
 
 namespace tsp::emulation {
 
-class Task;
-using TaskRef = std::shared_ptr<Task>;
-
 /// What a task does. It returns an error of the device or CUDA_SUCCESS, or
 /// nothing when somebody will call Scheduler::finish later.
 using Work = std::function<std::optional<CUresult>(const TaskRef &)>;
@@ -33,18 +32,26 @@ class Task {
 public:
   CUcontext context() const { return owner; }
   int64_t finishedAtNs() const { return finishedAt; }
+  /// The number of its stream.
+  unsigned long long stream() const { return streamId; }
+
+  /// Of the checker.
+  TaskOrder order;
 
 private:
   friend class Scheduler;
 
   Work work;
   CUcontext owner = nullptr;
+  unsigned long long streamId = 0;
   std::vector<TaskRef> successors;
   size_t missing = 0;
   /// Nanoseconds that it is held back once it is ready, and until when that is.
   int64_t hold = 0, notBefore = 0;
   int64_t finishedAt = 0;
   bool done = false;
+  /// How often the host has asked in vain, or might have.
+  unsigned asked = 0;
 };
 
 /// Runs tasks on the threads of the emulated machine. Under a seed it takes
@@ -58,7 +65,7 @@ public:
   static Scheduler &get();
 
   /// `after` may hold null references.
-  TaskRef submit(CUcontext context, Work work,
+  TaskRef submit(CUcontext context, unsigned long long stream, Work work,
                  const std::vector<TaskRef> &after);
 
   /// Ends a task whose work returned nothing.
@@ -67,6 +74,10 @@ public:
   /// Blocks until the task has finished; null is finished.
   void wait(const TaskRef &task);
   bool isDone(const TaskRef &task);
+  /// What the host is told when it asks whether a task is done. With the
+  /// checker it hears no a few times first: what it does until then must not
+  /// depend on how fast the task was.
+  bool answersDone(const TaskRef &task);
 
 private:
   void start();

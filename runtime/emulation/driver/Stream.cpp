@@ -99,7 +99,8 @@ CUresult tsp::emulation::enqueue(const std::vector<CUstream> &streams,
   for (CUstream stream : streams)
     for (TaskRef &task : tasksBefore(stream))
       before.push_back(std::move(task));
-  TaskRef task = Scheduler::get().submit(streams.front()->context,
+  CUstream first = streams.front();
+  TaskRef task = Scheduler::get().submit(first->context, first->id,
                                          std::move(work.work), before);
   for (CUstream stream : streams)
     stream->last = task;

@@ -61,8 +61,9 @@ CUresult CUDAAPI cuStreamQuery(CUstream handle) {
   DriverGuard guard(driverLock());
   if (stream->capture)
     return invalidate(*stream->capture, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-  return Scheduler::get().isDone(stream->last) ? stickyError(stream->context)
-                                               : CUDA_ERROR_NOT_READY;
+  return Scheduler::get().answersDone(stream->last)
+             ? stickyError(stream->context)
+             : CUDA_ERROR_NOT_READY;
 }
 
 CUresult CUDAAPI cuStreamGetPriority(CUstream handle, int *priority) {
@@ -132,8 +133,10 @@ CUresult CUDAAPI cuLaunchHostFunc(CUstream handle, CUhostFn function,
   StreamWork work;
   work.type = CU_GRAPH_NODE_TYPE_HOST;
   work.params.host = CUDA_HOST_NODE_PARAMS{function, data};
-  work.work = [=](const TaskRef &) {
+  work.work = [=](const TaskRef &task) {
     function(data);
+    // It may tell a thread of the host that the stream has come here.
+    task->order.tellHost();
     return CUDA_SUCCESS;
   };
   return enqueue(stream, std::move(work));
@@ -152,6 +155,7 @@ CUresult CUDAAPI cuStreamAddCallback(CUstream handle, CUstreamCallback callback,
   StreamWork work;
   work.work = [=](const TaskRef &task) {
     callback(handle, stickyError(task->context()), data);
+    task->order.tellHost();
     return CUDA_SUCCESS;
   };
   return enqueue(stream, std::move(work));

@@ -32,6 +32,8 @@ void Checker::useBarrier(const WarpContext &warp, uint32_t site, unsigned lane,
 
 void Checker::arriveAtPhase(const WarpContext &warp, PhaseBarrier &barrier) {
   order.arrive(agentOf(warp), barrier.arrived);
+  if (warp.clusterBlocks > 1)
+    warp.block->checker()->global.release();
 }
 
 void Checker::completePhase(PhaseBarrier &barrier) {
@@ -45,6 +47,8 @@ void Checker::completePhase(PhaseBarrier &barrier) {
 
 void Checker::leavePhase(const WarpContext &warp, const PhaseBarrier &barrier) {
   order.leave(agentOf(warp), barrier.completed);
+  if (warp.clusterBlocks > 1)
+    global.acquire();
   synchronizeWarp(warp.warp);
 }
 

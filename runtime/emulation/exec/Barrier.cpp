@@ -225,5 +225,11 @@ void asyncFence(Context context, uint32_t site, uint32_t mask) {
     checker->fence(*context);
 }
 
+void blockFence(Context context, uint32_t site, uint32_t mask) {
+  Checker *checker = context->block->checker();
+  if (mask && checker)
+    checker->synchronizeBlocks(site);
+}
+
 } // namespace helpers
 } // namespace tsp::emulation

@@ -55,8 +55,8 @@ BlockRunner::BlockRunner(LaunchState &state, Scheduler &scheduler,
     }
   }
   if (state.checker)
-    check = std::make_unique<Checker>(*this, scheduler.order(), shared,
-                                      totalShared);
+    check = std::make_unique<Checker>(*this, scheduler.order(), *state.global,
+                                      shared, totalShared);
 }
 
 BlockRunner::~BlockRunner() {

@@ -28,7 +28,10 @@ struct LaunchState {
               const Launch &launch, uint8_t *variables, uint64_t variableBytes,
               bool checker)
       : kernel(kernel), entry(entry), launch(launch), variables(variables),
-        variableBytes(variableBytes), checker(checker) {}
+        variableBytes(variableBytes), checker(checker) {
+    if (checker)
+      global = std::make_unique<GlobalAccesses>();
+  }
 
   const CompiledKernel &kernel;
   KernelEntry entry;
@@ -47,6 +50,8 @@ struct LaunchState {
   uint64_t faultBlock = ~uint64_t(0);
   std::string fault;
   Counters counters;
+  /// Null unless the launch is checked.
+  std::unique_ptr<GlobalAccesses> global;
 
   /// Clusters that one thread runs together: whose blocks may wait for each
   /// other.
@@ -157,6 +162,8 @@ public:
   /// The block of its cluster whose shared memory holds an address; null when
   /// none does.
   BlockRunner *ofShared(uint64_t address) const;
+  /// Of the block in the grid.
+  uint64_t gridNumber() const { return number; }
   /// Null unless the launch is checked.
   Checker *checker() { return check.get(); }
 
@@ -186,6 +193,11 @@ public:
                        const uint64_t *addresses, unsigned bytes,
                        unsigned alignment, ptx::Space space);
   uint32_t sharedSize() const { return totalShared; }
+  /// The allocation that holds an address; empty when none does.
+  Range allocationOf(uint64_t address) const;
+  /// Whether an address that is in no shared memory is in global memory, where
+  /// other blocks may access it.
+  bool isGlobal(const WarpContext &context, uint64_t address) const;
   /// The place of a lane's address in shared memory, or a fault.
   SharedPlace sharedPlace(const WarpContext &context, uint32_t site,
                           unsigned lane, uint64_t address, uint32_t bytes,
@@ -212,7 +224,6 @@ private:
   LaunchState &state;
   Scheduler &owner;
   unsigned place;
-  /// Of the block in the grid.
   uint64_t number = 0;
   std::vector<Warp> warps;
   uint8_t *shared;

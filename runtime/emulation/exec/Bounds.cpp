@@ -193,6 +193,24 @@ SharedPlace BlockRunner::sharedPlace(const WarpContext &context,
   return {block, uint32_t(offset)};
 }
 
+Range BlockRunner::allocationOf(uint64_t address) const {
+  uint64_t variables = reinterpret_cast<uint64_t>(state.variables);
+  if (address - variables < state.variableBytes)
+    return {variables, variables + state.variableBytes};
+  return state.launch.memory ? state.launch.memory(address) : Range();
+}
+
+bool BlockRunner::isGlobal(const WarpContext &context, uint64_t address) const {
+  auto isIn = [&](uint64_t begin, uint64_t size) {
+    return address - begin < size;
+  };
+  return !isIn(owner.fiberOf(context).stackBegin(), Fiber::stackBytes) &&
+         !isIn(reinterpret_cast<uint64_t>(state.launch.parameters),
+               state.kernel.description.parameterBytes) &&
+         !isIn(reinterpret_cast<uint64_t>(state.gridWorkspace),
+               sizeof(state.gridWorkspace));
+}
+
 void BlockRunner::checkGlobal(const WarpContext &context, uint32_t siteIndex,
                               unsigned lane, const Range &range) {
   checkLane(context, siteIndex, lane, range.begin, range.end - range.begin,

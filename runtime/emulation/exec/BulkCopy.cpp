@@ -70,7 +70,8 @@ void BulkCopies::deliver(const BulkCopy &copy) {
   if (Checker *checker = copy.block->checker()) {
     checker->endWrite(copy.shared, copy.bytes, *copy.barrier);
     if (copy.isTensor || copy.global)
-      checker->countBulk(copy);
+      copy.issue.warp->block->checker()->accessGlobal(
+          copy, GlobalChecker::Kind::Read);
   }
   copy.block->phaseBarriers().completeBytes(*copy.barrier, copy.bytes);
 }
@@ -125,9 +126,11 @@ static void read(BulkCopy &copy) {
 }
 
 static void write(const BulkCopy &copy) {
-  if (Checker *checker = copy.block->checker())
-    checker->countBulk(copy);
   const Site &site = copy.block->site(copy.issue.site);
+  if (Checker *checker = copy.block->checker())
+    checker->accessGlobal(copy, site.flags & BulkFlags::Reduce
+                                    ? GlobalChecker::Kind::Reduce
+                                    : GlobalChecker::Kind::Write);
   if (!copy.isTensor)
     return put(site, site.type, reinterpret_cast<uint8_t *>(copy.global),
                copy.data.data(), copy.bytes);

@@ -61,6 +61,16 @@ struct BulkCopy {
   std::vector<uint8_t> data;
 
   bool isRead() const { return !data.empty(); }
+  /// Visits the ranges of global memory that are copied.
+  template <typename F> void forEachRange(F visit) const {
+    if (!isTensor)
+      return visit(Range{global, global + bytes});
+    map.forEachChunk(coordinates, shared, [&](const TensorMap::Chunk &chunk) {
+      uint64_t begin = reinterpret_cast<uint64_t>(chunk.global);
+      if (chunk.global)
+        visit(Range{begin + chunk.begin, begin + chunk.end});
+    });
+  }
 };
 
 /// The copies from shared memory of one warp.

@@ -12,10 +12,10 @@
 
 namespace tsp::emulation {
 
-Checker::Checker(BlockRunner &block, Order &order, const uint8_t *shared,
-                 uint32_t sharedBytes)
+Checker::Checker(BlockRunner &block, Order &order, GlobalAccesses &accesses,
+                 const uint8_t *shared, uint32_t sharedBytes)
     : block(block), sharedBase(reinterpret_cast<uint64_t>(shared)),
-      sharedBytes(sharedBytes), order(order),
+      sharedBytes(sharedBytes), order(order), global(block, accesses),
       warpTimes(block.allWarps().size()), arrived(numBarriers),
       bytes(sharedBytes), readTimes(sharedBytes) {}
 
@@ -30,6 +30,7 @@ void Checker::startBlock() {
     if (warp == 0)
       firstProducts = agent;
   }
+  global.startBlock();
 }
 
 unsigned Checker::agentOf(const WarpContext &warp) const {
@@ -56,10 +57,20 @@ void Checker::leave(unsigned warp, unsigned barrier) {
 void Checker::arriveAt(const WarpContext &warp, Knowledge &barrier) {
   order.arrive(agentOf(warp), barrier);
   synchronizeWarp(warp.warp);
+  global.release();
 }
 
 void Checker::leaveFrom(const WarpContext &warp, const Knowledge &barrier) {
   order.leave(agentOf(warp), barrier);
+  global.acquire();
+}
+
+void Checker::synchronizeBlocks(uint32_t site) {
+  uint8_t flags = block.site(site).order;
+  if (flags & MemoryOrder::Release)
+    global.release();
+  if (flags & MemoryOrder::Acquire)
+    global.acquire();
 }
 
 void Checker::resetBarrier(unsigned barrier) { arrived[barrier].clear(); }
@@ -250,7 +261,36 @@ void Checker::access(const WarpContext &warp, uint32_t site, uint32_t mask,
     }
   } else if (space == ptx::Space::Global || space == ptx::Space::Generic) {
     countGlobal(addresses, mask, size);
+    accessGlobal(warp, site, mask, addresses, size, kind, space);
   }
+}
+
+void Checker::accessGlobal(const WarpContext &warp, uint32_t site,
+                           uint32_t mask, const uint64_t *addresses,
+                           unsigned size, AccessKind kind, ptx::Space space) {
+  if (space == ptx::Space::Generic)
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+      unsigned lane = unsigned(__builtin_ctz(rest));
+      if (block.ofShared(addresses[lane]) ||
+          !block.isGlobal(warp, addresses[lane]))
+        mask ^= uint32_t(1) << lane;
+    }
+  uint8_t flags = block.site(site).order;
+  if (flags & MemoryOrder::Release)
+    global.release();
+  using Kind = GlobalChecker::Kind;
+  global.access(warp, site, mask, addresses, size,
+                flags & MemoryOrder::Strong  ? Kind::Synchronize
+                : kind == AccessKind::Read   ? Kind::Read
+                : kind == AccessKind::Atomic ? Kind::Reduce
+                                             : Kind::Write);
+  if (flags & MemoryOrder::Acquire)
+    global.acquire();
+}
+
+void Checker::accessGlobal(const BulkCopy &copy, GlobalChecker::Kind kind) {
+  countBulk(copy);
+  global.access(copy, kind);
 }
 
 void Checker::accessRows(const WarpContext &warp, uint32_t site,
@@ -334,15 +374,8 @@ void Checker::countBulk(const BulkCopy &copy) {
     counters.globalSectors += behind - first;
     bytes += size;
   };
-  if (copy.isTensor)
-    copy.map.forEachChunk(
-        copy.coordinates, copy.shared, [&](const TensorMap::Chunk &chunk) {
-          if (chunk.global)
-            count(reinterpret_cast<uint64_t>(chunk.global) + chunk.begin,
-                  chunk.end - chunk.begin);
-        });
-  else
-    count(copy.global, copy.bytes);
+  copy.forEachRange(
+      [&](Range range) { count(range.begin, range.end - range.begin); });
   ++counters.globalRequests;
   counters.globalIdealSectors += (bytes + 31) / 32;
 }

@@ -17,6 +17,7 @@
 
 #include "Engine.h"
 #include "exec/AsyncProxy.h"
+#include "exec/GlobalChecker.h"
 #include "exec/Order.h"
 #include "exec/WarpContext.h"
 
@@ -34,13 +35,12 @@ enum class AccessKind : uint8_t { Read, Write, Atomic, AsyncCopy };
 
 class Checker {
 public:
-  Checker(BlockRunner &block, Order &order, const uint8_t *shared,
-          uint32_t sharedBytes);
+  Checker(BlockRunner &block, Order &order, GlobalAccesses &accesses,
+          const uint8_t *shared, uint32_t sharedBytes);
 
   void startBlock();
 
-  /// An access of `bytes` a lane, after its bounds were checked. What does not
-  /// fall into shared memory is only counted.
+  /// An access of `bytes` a lane, after its bounds were checked.
   void access(const WarpContext &warp, uint32_t site, uint32_t mask,
               const uint64_t *addresses, unsigned bytes, AccessKind kind,
               ptx::Space space);
@@ -48,8 +48,8 @@ public:
   /// addresses.
   void accessRows(const WarpContext &warp, uint32_t site, unsigned matrices,
                   const uint64_t *addresses, AccessKind kind, ptx::Space space);
-  /// The sectors of global memory that a bulk copy reads or writes.
-  void countBulk(const BulkCopy &copy);
+  /// A bulk copy reads or writes global memory now.
+  void accessGlobal(const BulkCopy &copy, GlobalChecker::Kind kind);
   /// A cp.async was waited for; its destination is there.
   void completeCopy(const WarpContext &warp, const PendingCopy &copy);
 
@@ -60,6 +60,8 @@ public:
   /// The same for the barrier of a cluster.
   void arriveAt(const WarpContext &warp, Knowledge &barrier);
   void leaveFrom(const WarpContext &warp, const Knowledge &barrier);
+  /// Fences for other blocks and atomics, as the site's `order` says.
+  void synchronizeBlocks(uint32_t site);
   /// The lanes of a warp wait for each other.
   void synchronizeWarp(unsigned warp) { ++warpTimes[warp]; }
 
@@ -165,11 +167,16 @@ private:
                          uint32_t otherSite);
   void countShared(const uint64_t *offsets, uint32_t lanes, unsigned bytes);
   void countGlobal(const uint64_t *addresses, uint32_t mask, unsigned bytes);
+  void countBulk(const BulkCopy &copy);
+  void accessGlobal(const WarpContext &warp, uint32_t site, uint32_t mask,
+                    const uint64_t *addresses, unsigned bytes, AccessKind kind,
+                    ptx::Space space);
 
   BlockRunner &block;
   uint64_t sharedBase;
   uint32_t sharedBytes;
   Order &order;
+  GlobalChecker global;
   std::vector<uint32_t> warpTimes;
   unsigned firstProducts = 0;
   std::vector<Knowledge> arrived;

@@ -35,6 +35,7 @@ const std::vector<Entry> &all() {
       TSP_HELPER(mbarrierComplete),
       TSP_HELPER(mbarrierWait),
       TSP_HELPER(asyncFence),
+      TSP_HELPER(blockFence),
       TSP_HELPER(bulkTensorLoad),
       TSP_HELPER(bulkLoad),
       TSP_HELPER(bulkTensorStore),

@@ -81,6 +81,15 @@ enum class AtomicOp : uint8_t {
 enum class ShuffleMode : uint8_t { Up, Down, Bfly, Idx };
 enum class BarrierKind : uint8_t { Sync, Arrive, Popc, And, Or };
 
+/// What an access or fence means between blocks.
+struct MemoryOrder {
+  enum : uint8_t {
+    Strong = 1, ///< threads may wait by it: volatile accesses, swaps
+    Release = 2,
+    Acquire = 4,
+  };
+};
+
 /// A place in the PTX where something can go wrong: an instruction that calls a
 /// helper. The helper reads here what is constant of it.
 struct Site {
@@ -94,6 +103,8 @@ struct Site {
   uint8_t operation = 0;
   /// ArriveFlags, WaitFlags, FenceFlags or BulkFlags.
   uint8_t flags = 0;
+  /// MemoryOrder flags.
+  uint8_t order = 0;
   /// Reads what others may write, perhaps again and again.
   bool polls = false;
   ptx::Type type;

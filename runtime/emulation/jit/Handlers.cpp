@@ -79,8 +79,7 @@ const std::unordered_map<std::string, Lowering::Handler> &Lowering::handlers() {
       {"mapa", &Lowering::mapShared},
       {"getctarank", &Lowering::rankOfShared},
       {"fence", &Lowering::fence},
-      // Lanes keep their memory operations in order: nothing to wait for.
-      {"membar", &Lowering::nothing},
+      {"membar", &Lowering::fence},
       {"prefetch", &Lowering::nothing},
       {"prefetchu", &Lowering::nothing},
       {"nanosleep", &Lowering::nothing},

@@ -88,8 +88,8 @@ void Lowering::waitForPhase(const Instruction &instruction) {
 }
 
 void Lowering::fence(const Instruction &instruction) {
-  // Lanes keep their memory operations in order: only what is between ordinary
-  // accesses and those of the async proxy means anything.
+  // Lanes keep their memory operations in order: only the checker looks at
+  // fences.
   Site where = site();
   bool isInit = instruction.has("mbarrier_init");
   where.flags = isInit ? FenceFlags::BarrierInit : 0;
@@ -98,6 +98,8 @@ void Lowering::fence(const Instruction &instruction) {
     isAsync |= StringRef(modifier).starts_with("async");
   if (isInit || isAsync)
     callAt("asyncFence", where, builder.getVoidTy(), {});
+  if (where.order)
+    callAt("blockFence", where, builder.getVoidTy(), {});
 }
 
 void Lowering::setMaxRegisters(const Instruction &instruction) {

@@ -126,6 +126,7 @@ private:
   Value *callAt(const char *name, const Site &site, llvm::Type *result,
                 llvm::ArrayRef<Value *> arguments);
   Site site() const;
+  uint8_t memoryOrder() const;
   /// Calls a helper from float arrays to a float array.
   Value *callMath(const char *name, llvm::ArrayRef<Value *> arguments,
                   unsigned rounding = 0);

@@ -474,12 +474,38 @@ Value *Lowering::callHelper(const char *name, llvm::Type *result,
   return builder.CreateCall(callee, arguments);
 }
 
+/// See MemoryOrder. Only fences of other blocks' scope count.
+uint8_t Lowering::memoryOrder() const {
+  auto has = [&](const char *modifier) { return current->has(modifier); };
+  bool isStrong = has("volatile") || has("relaxed") || has("mmio");
+  bool releases = has("release") || has("acq_rel");
+  bool acquires = has("acquire") || has("acq_rel");
+  uint8_t order = (releases ? MemoryOrder::Release : 0) |
+                  (acquires ? MemoryOrder::Acquire : 0);
+  const std::string &opcode = current->opcode;
+  if (opcode == "membar" || opcode == "fence") {
+    bool isWide = has("gl") || has("sys") || has("gpu") || has("cluster");
+    return isWide && !has("proxy") ? MemoryOrder::Release | MemoryOrder::Acquire
+                                   : 0;
+  }
+  if (opcode == "ld")
+    return isStrong || acquires ? MemoryOrder::Strong | MemoryOrder::Acquire
+                                : 0;
+  if (opcode == "st")
+    return order | (isStrong || releases ? MemoryOrder::Strong : 0);
+  bool swaps = has("cas") || has("exch");
+  if (opcode == "atom")
+    return order | MemoryOrder::Acquire | (swaps ? MemoryOrder::Strong : 0);
+  return opcode == "red" ? order : 0;
+}
+
 Site Lowering::site() const {
   Site site;
   site.line = current->line;
   site.spelling = current->spelling();
   site.space = current->space();
   site.type = current->type();
+  site.order = memoryOrder();
   return site;
 }
 

@@ -308,6 +308,24 @@ struct Batch {
 };
 } // namespace
 
+/// Tells the checker what a batch has done to the rank's buffers: those who
+/// read from them did so for it.
+static CUresult noteUses(const Batch &batch, void *token) {
+  CUresult error = CUDA_SUCCESS;
+  for (const Operation &one : batch.operations) {
+    const ncclComm &comm = *batch.comm;
+    std::string what = one.signature.str();
+    auto note = [&](const char *begin, size_t bytes, bool writes) {
+      CUresult race =
+          tspEmulationUse(token, what.c_str(), begin, bytes, writes);
+      error = error ? error : race;
+    };
+    note(one.send, one.sendBytes(comm.rank, comm.ranks), false);
+    note(one.receive, one.receiveBytes(comm.rank, comm.ranks), true);
+  }
+  return error;
+}
+
 /// Runs a batch; on the communicator's thread. After a failure the work on the
 /// stream stays unfinished for a while, as NCCL's kernels do, so that the
 /// program can find the failure and abort. One that waits for the stream
@@ -316,8 +334,8 @@ static void runBatch(const Batch &batch, void *token) {
   ncclComm_t comm = batch.comm;
   auto isAborted = [comm] { return comm->isAborted.load(); };
   if (comm->state == ncclSuccess &&
-      comm->exchange->run(batch.operations, isAborted))
-    return tspEmulationFinish(token, CUDA_SUCCESS);
+      comm->exchange->run(batch.operations, token, isAborted))
+    return tspEmulationFinish(token, noteUses(batch, token));
   noteFailure(comm);
   if (comm->exchange)
     comm->exchange->waitForReaders();

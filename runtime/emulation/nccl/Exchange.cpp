@@ -7,6 +7,7 @@
 
 #include "nccl/Exchange.h"
 
+#include "driver/Enqueue.h"
 #include "nccl/Link.h"
 
 #include <algorithm>
@@ -63,8 +64,9 @@ bool Exchange::announce(const Signature &signature) {
   return true;
 }
 
-bool Exchange::run(const std::vector<Operation> &operations,
+bool Exchange::run(const std::vector<Operation> &operations, void *workToken,
                    const IsAborted &isAborted) {
+  token = workToken;
   std::vector<Move> together;
   for (const Operation &operation : operations) {
     bool isCollective = !operation.isPointToPoint();
@@ -160,6 +162,7 @@ void Exchange::advanceSend(Move &move) {
     channel.number = move.number;
     channel.bytes = move.bytes;
     channel.source = move.from;
+    channel.sender = token;
     channel.produced = 0;
     channel.consumed = 0;
     channel.posted = channel.posted + 1;
@@ -231,6 +234,9 @@ void Exchange::advanceReceive(Move &move) {
     bool isThere = !segment.mayVanish(move.peer);
     if (isThere && move.moved < move.bytes)
       consume(move, channel.source, move.bytes);
+    if (isThere && !move.isOrdered)
+      tspEmulationFollow(token, channel.sender);
+    move.isOrdered = true;
     channel.isRead = 0;
     if (!isThere)
       return;

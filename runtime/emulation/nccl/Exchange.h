@@ -40,6 +40,8 @@ struct Move {
 
   bool isStarted = false;
   bool isDone = false;
+  /// The checker knows that it comes after the sender's start.
+  bool isOrdered = false;
   /// Bytes that have gone, and when a simulated link has delivered them.
   size_t moved = 0;
   int64_t deliveredAt = 0;
@@ -59,7 +61,8 @@ public:
 
   /// Runs collectives one by one, and sends and receives all at once. False if
   /// the communicator has failed or is aborted.
-  bool run(const std::vector<Operation> &operations,
+  /// `token`: of the driver, for this work.
+  bool run(const std::vector<Operation> &operations, void *token,
            const IsAborted &isAborted);
 
   /// After a failure or an abort, which the others know of: waits until none of
@@ -82,6 +85,7 @@ private:
   void fail(ncclResult_t code, const std::string &why);
 
   Segment &segment;
+  void *token = nullptr;
   int rank;
   int device;
   /// The last collective.

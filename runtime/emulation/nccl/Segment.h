@@ -57,6 +57,8 @@ struct Channel {
   /// Where it is in the memory of the sender's process, and whether a receiver
   /// of the same process reads it there.
   const char *source;
+  /// The token of the sender's work, in its process.
+  void *sender;
   std::atomic<uint32_t> isRead;
   /// Bytes that went into and came out of `ring`, between processes.
   std::atomic<uint64_t> produced;

@@ -1,0 +1,231 @@
+# Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The checker names work that nothing puts in order, whatever the seed, and is silent where something does."""
+import re
+
+import pytest
+
+import cuda_driver
+from cuda_driver import run_script
+from test_emulated_driver import SCALE
+from test_emulated_order import SITUATIONS
+
+pytestmark = pytest.mark.skipif(not cuda_driver.is_emulated(), reason="about the emulated machine")
+SEEDS = (0, 1, 2)
+
+MORE = SITUATIONS + f"""
+SCALE = {SCALE!r}
+""" + """
+import threading
+import nccl_library
+
+
+def columns(ordered):
+    # Columns of a matrix are not in each other's way, unless they overlap.
+    a, b = Stream(device), Stream(device)
+    matrix, part = device.upload(np.zeros((4, 8), np.float32)), device.upload(np.ones((4, 4), np.float32))
+    for stream, first in ((a, 0), (b, 4 if ordered else 3)):
+        device.call("cuMemsetD2D8Async", ctypes.c_uint64(matrix.pointer.value + 4 * first), ctypes.c_size_t(32), ctypes.c_ubyte(1),
+                    ctypes.c_size_t(16), ctypes.c_size_t(4), stream.handle)
+    device.synchronize()
+    return True
+
+
+def allocated(ordered):
+    # Memory exists from where the stream has come to its allocation.
+    a, b, done, pointer = Stream(device), Stream(device), Event(device), ctypes.c_uint64()
+    device.call("cuMemAllocAsync", ctypes.byref(pointer), ctypes.c_size_t(16), a.handle)
+    a.record(done)
+    if ordered:
+        b.wait(done)
+    device.call("cuMemsetD8Async", pointer, ctypes.c_ubyte(1), ctypes.c_size_t(16), b.handle)
+    device.synchronize()
+    return True
+
+
+def queried(ordered):
+    # A host that has heard that a stream is done need not wait.
+    a, b = Stream(device), Stream(device)
+    buffer = device.upload(np.ones(4, np.float32))
+    first(buffer, a)
+    while ordered and cuda_driver.driver().cuStreamQuery(a.handle):
+        pass
+    if not ordered:
+        cuda_driver.driver().cuStreamQuery(a.handle)
+    second(buffer, b)
+    device.synchronize()
+    return buffer.download()[0] == 7
+
+
+def default_copy(ordered):
+    # The host waits for a copy to its memory, but not for what a stream of its own does meanwhile.
+    stream = Stream(device)
+    buffer = device.upload(np.ones(4, np.float32))
+    first(buffer, stream)
+    if ordered:
+        stream.synchronize()
+    found = buffer.download()[0]
+    device.synchronize()
+    return found == 5
+
+
+def launched_graph(ordered):
+    # The kernels of a graph come after what was on its stream.
+    a, b = Stream(device), Stream(device)
+    buffer = device.upload(np.ones(4, np.float32))
+    a.begin_capture()
+    first(buffer, a)
+    second(buffer, a)
+    graph = a.end_capture()
+    second(buffer, a if ordered else b)
+    graph.launch(a)
+    graph.launch(a)
+    device.synchronize()
+    return True
+
+
+class Ranks:
+    # Two ranks of this thread, each with two streams.
+    def __init__(self):
+        self.devices = [device, cuda_driver.Device(1)]
+        handles = (ctypes.c_void_p * 2)()
+        nccl_library.call("ncclCommInitAll", handles, 2, None)
+        self.comms = [nccl_library.Comm(one, 2, rank, ctypes.c_void_p(handles[rank])) for rank, one in enumerate(self.devices)]
+        self.streams, self.others = [[Stream(one) for one in self.devices] for _ in range(2)]
+        self.modules = [one.module(SCALE) for one in self.devices]
+
+    def upload(self, size):
+        return [one.upload(np.ones(size, np.float32)) for one in self.devices]
+
+    def scale(self, rank, buffer, stream):
+        self.modules[rank].launch("scale", 1, 4, [buffer, ctypes.c_float(3), ctypes.c_uint32(4)], stream=stream)
+
+    def all_gather(self, send, receive):
+        with nccl_library.group():
+            for comm, *buffers, stream in zip(self.comms, send, receive, self.streams):
+                comm.all_gather(*buffers, stream)
+
+    def synchronize(self):
+        for one in self.devices:
+            one.synchronize()
+        return True
+
+
+def order(ordered, before, after):
+    done = Event(before.device)
+    before.record(done)
+    if ordered:
+        after.wait(done)
+
+
+def collective(ordered):
+    # A collective reads what a kernel of another stream writes.
+    ranks = Ranks()
+    sent, received = ranks.upload(4), ranks.upload(8)
+    ranks.scale(0, sent[0], ranks.others[0])
+    order(ordered, ranks.others[0], ranks.streams[0])
+    ranks.all_gather(sent, received)
+    return ranks.synchronize()
+
+
+def received(ordered):
+    # A kernel uses what is received.
+    ranks = Ranks()
+    sent, received = ranks.upload(4), ranks.upload(8)
+    ranks.all_gather(sent, received)
+    order(ordered, ranks.streams[1], ranks.others[1])
+    ranks.scale(1, received[1], ranks.others[1])
+    return ranks.synchronize()
+
+
+def sent(ordered):
+    # A kernel overwrites what is sent.
+    ranks = Ranks()
+    sent, received = ranks.upload(4), ranks.upload(8)
+    ranks.all_gather(sent, received)
+    order(ordered, ranks.streams[0], ranks.others[0])
+    ranks.scale(0, sent[0], ranks.others[0])
+    return ranks.synchronize()
+
+
+def through_peers(ordered):
+    # What the sender did before a collective comes before what the receiver does behind it, in the sender's memory too.
+    ranks = Ranks()
+    ranks.devices[1].make_current()
+    cuda_driver.call("cuCtxEnablePeerAccess", device.context, 0)
+    [shared, copied], token, tokens = ranks.upload(4), ranks.upload(1), ranks.upload(2)
+    ranks.scale(0, shared, ranks.streams[0])
+    if ordered:
+        ranks.all_gather(token, tokens)
+    ranks.devices[1].call("cuMemcpyDtoDAsync_v2", copied.pointer, shared.pointer, ctypes.c_size_t(16), ranks.streams[1].handle)
+    return ranks.synchronize()
+"""
+RUN = """
+import sys
+for name in NAMES:
+    for ordered in (True, False):
+        print("==", name, ordered, file=sys.stderr, flush=True)
+        scope = {}
+        exec(MORE, scope)
+        driver = scope["cuda_driver"]
+        try:
+            scope[name](ordered)
+            error = "CUDA_SUCCESS"
+        except driver.Error as failure:
+            error = failure.name
+        for ordinal in (0, 1):
+            driver.call("cuDevicePrimaryCtxReset_v2", ordinal)
+        print(name, ordered, error)
+"""
+KERNEL = r"kernel 'scale' on stream \d+ of device \d writes them \(PTX line 24\)"
+READS, WRITES = (r"{} on stream \d+ of device \d " + how + " them" for how in ("reads", "writes"))
+
+
+def pair(first, second, which="0 to 15 of an allocation of 16"):
+    """The report about two tasks, as they describe themselves."""
+    names = [re.match(r"(kernel 'scale'|a copy|a fill|\w+( of . float32)?)", text).group() for text in (first, second)]
+    return (rf"race on bytes {which} bytes, on device \d: {first}, {second}, and no event, stream order or synchronization puts "
+            f"{names[1]} behind {names[0]}\n")
+
+
+GATHER = "ncclAllGather of 4 float32"
+SITUATION = {
+    "event": pair(KERNEL, KERNEL),
+    "event_recorded_too_early": pair(KERNEL, KERNEL),
+    "overwriting": pair(KERNEL, WRITES.format("a copy")) + "|" + pair(READS.format("a copy"), WRITES.format("a copy")),
+    "default_stream": pair(KERNEL, KERNEL),
+    "freed": "race on .*: a copy on stream .* reads them, cuMemFreeAsync on stream .* writes them, and no event",
+    "graph": pair(KERNEL, KERNEL),
+    "columns": pair(WRITES.format("a fill"), WRITES.format("a fill"), "12 to 15 of an allocation of 128"),
+    "allocated": "cuMemAllocAsync on stream .* writes them, a fill on stream .* writes them, and no event",
+    "queried": pair(KERNEL, KERNEL),
+    "default_copy": pair(KERNEL, READS.format("a copy")),
+    "launched_graph": pair(KERNEL, KERNEL),
+    "collective": pair(KERNEL, READS.format(GATHER)),
+    "received": pair(WRITES.format(GATHER), KERNEL, "0 to 15 of an allocation of 32"),
+    "sent": pair(READS.format(GATHER), KERNEL),
+    "through_peers": pair(KERNEL, READS.format("a copy")),
+}
+
+
+@pytest.fixture(scope="module", params=SEEDS)
+def outcomes(request):
+    """{(situation, whether it is in order): (error, what was printed)}"""
+    done = run_script(f"MORE = {MORE!r}\nNAMES = {list(SITUATION)!r}\n" + RUN, TSP_EMULATION_CHECK=1,
+                      TSP_EMULATION_SEED=request.param, TSP_EMULATION_TIMEOUT=20)
+    assert done.returncode == 0, done.stderr
+    printed = dict((part + "\n").split("\n", 1) for part in ("\n" + done.stderr).split("\n== ")[1:])
+    return {(name, ordered == "True"): (error, printed[f"{name} {ordered}"]) for name, ordered, error in map(str.split, done.stdout.splitlines())}
+
+
+@pytest.mark.parametrize("name", SITUATION)
+def test_order_is_seen(outcomes, name):
+    error, printed = outcomes[name, True]
+    assert (error, printed.strip()) == ("CUDA_SUCCESS", "")
+
+
+@pytest.mark.parametrize("name", SITUATION)
+def test_missing_order_is_named(outcomes, name):
+    error, printed = outcomes[name, False]
+    assert error == "CUDA_ERROR_LAUNCH_FAILED", printed
+    assert re.search(SITUATION[name], printed), printed
