@@ -38,7 +38,7 @@ struct SelectSchedule : tsp::impl::SelectScheduleBase<SelectSchedule> {
   using SelectScheduleBase::SelectScheduleBase;
 
   void runOnOperation() override {
-    if (failed(readForced()))
+    if (failed(readOptions()))
       return signalPassFailure();
     WalkResult result = getOperation().walk([&](FoldOp fold) {
       return failed(select(fold)) ? WalkResult::interrupt() : WalkResult::advance();
@@ -48,8 +48,12 @@ struct SelectSchedule : tsp::impl::SelectScheduleBase<SelectSchedule> {
   }
 
 private:
-  /// The option `schedule`, by class; "" stands for all classes.
-  LogicalResult readForced() {
+  /// The options, of which `schedule` by class; "" stands for all classes.
+  LogicalResult readOptions() {
+    if (prefetch < -1)
+      return getOperation().emitError("option prefetch: expected a number of parts, or -1 (by "
+                                      "cost), found ")
+             << int64_t(prefetch);
     for (const std::string &entry : schedules) {
       auto [cls, name] = StringRef(entry).contains('=') ? StringRef(entry).split('=')
                                                         : std::pair(StringRef(), StringRef(entry));

@@ -7,8 +7,6 @@
 
 #include "VaryingValues.h"
 
-#include "tsp/Dialect/StableHLO/IR/StableHLODialect.h"
-
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/RegionUtils.h"
 
@@ -33,15 +31,19 @@ bool VaryingValues::compute(Value value) {
   if (auto arg = dyn_cast<BlockArgument>(value))
     return argumentVaries(arg);
   Operation *def = value.getDefiningOp();
-  if (isa<AxisIndexOp>(def) || isCollectiveOver(def, axis)) {
-    if (isa<AllGatherOp, AllReduceOp, BroadcastOp>(def))
-      return false;
-    return def->getAttrOfType<StringAttr>("axis").getValue() == axis;
-  }
-  if (auto fold = dyn_cast<FoldOp>(def)) {
-    Operation *yield = fold.getBody().front().getTerminator();
-    return contains(yield->getOperand(cast<OpResult>(value).getResultNumber()));
-  }
+  if (auto index = dyn_cast<AxisIndexOp>(def))
+    return index.getAxis() == axis;
+  if (isCollectiveOver(def, axis))
+    return !isa<AllGatherOp, AllReduceOp, BroadcastOp>(def);
+  unsigned number = cast<OpResult>(value).getResultNumber();
+  if (auto fold = dyn_cast<FoldOp>(def))
+    return contains(fold.getBody().front().getTerminator()->getOperand(number));
+  if (auto loop = dyn_cast<stablehlo::WhileOp>(def))
+    return ofLoop(loop)[number];
+  if (isa<stablehlo::CaseOp, stablehlo::IfOp>(def))
+    return contains(def->getOperand(0)) || llvm::any_of(def->getRegions(), [&](Region &branch) {
+             return contains(branch.front().getTerminator()->getOperand(number));
+           });
   bool varies = llvm::any_of(def->getOperands(), [&](Value v) { return contains(v); });
   if (def->getNumRegions() == 0 || def->hasTrait<OpTrait::IsIsolatedFromAbove>())
     return varies;
@@ -53,7 +55,7 @@ bool VaryingValues::compute(Value value) {
 bool VaryingValues::argumentVaries(BlockArgument arg) {
   Operation *parent = arg.getOwner()->getParentOp();
   if (auto loop = dyn_cast<stablehlo::WhileOp>(parent))
-    return contains(loop->getOperand(arg.getArgNumber()));
+    return ofLoop(loop)[arg.getArgNumber()];
   auto function = dyn_cast<func::FuncOp>(parent);
   if (!function)
     return false;
@@ -62,4 +64,42 @@ bool VaryingValues::argumentVaries(BlockArgument arg) {
   return placement && llvm::any_of(placement.getDims(), [&](DimAttr dim) {
            return llvm::any_of(dim.getAxes(), [&](StringAttr a) { return a.getValue() == axis; });
          });
+}
+
+const SmallVector<bool> &VaryingValues::ofLoop(stablehlo::WhileOp loop) {
+  // Outer loops first: what they carry is known when inner ones are looked at.
+  if (auto outer = loop->getParentOfType<stablehlo::WhileOp>())
+    ofLoop(outer);
+  auto [entry, isNew] = loops.try_emplace(loop);
+  SmallVector<bool> &varies = entry->second;
+  if (!isNew)
+    return varies;
+  for (Value init : loop->getOperands())
+    varies.push_back(contains(init));
+  Value condition = loop.getCond().front().getTerminator()->getOperand(0);
+  OperandRange next = loop.getBody().front().getTerminator()->getOperands();
+  // A round may make more of them vary, never fewer.
+  bool isDone;
+  do {
+    isDone = true;
+    forget(loop);
+    bool roundsDiffer = contains(condition);
+    for (auto [i, value] : llvm::enumerate(next))
+      if (!varies[i] && (roundsDiffer || contains(value))) {
+        varies[i] = true;
+        isDone = false;
+      }
+  } while (!isDone);
+  return varies;
+}
+
+void VaryingValues::forget(stablehlo::WhileOp loop) {
+  SmallVector<Value> inside;
+  for (auto [value, varies] : known)
+    if (loop->isAncestor(value.getParentBlock()->getParentOp()))
+      inside.push_back(value);
+  for (Value value : inside)
+    known.erase(value);
+  for (auto it = loops.begin(); it != loops.end();)
+    it = loop->isProperAncestor(it->first) ? loops.erase(it) : std::next(it);
 }

@@ -1,5 +1,8 @@
 // RUN: tsp-opt %s --tsp-select-schedule=remarks --verify-diagnostics --split-input-file | FileCheck %s
 // RUN: tsp-opt %s "--tsp-select-schedule=schedule=broadcast prefetch=0" --split-input-file | FileCheck %s --check-prefix=FORCED
+// Another machine: twice the speed of links and of contractions, no latency, memory for all parts.
+// RUN: tsp-opt %s "--tsp-select-schedule=remarks link-gbs=50 latency-us=0 gflops=100 gather-limit=10000000" --split-input-file 2>&1 | FileCheck %s --check-prefix=MACHINE
+// MACHINE: fold over 't' (mlp, 2 steps of 4194304 bytes): broadcast 21558.7 us, ring 21474.8 us, gather 21558.7 us; taken: ring, prefetch 1
 
 #t = #tsp.placement<[#tsp.dim<["t"]>, #tsp.dim<[]>]>
 module attributes {tsp.mesh = #tsp.mesh<["t"] sizes [2]>} {
@@ -83,5 +86,42 @@ module attributes {tsp.mesh = #tsp.mesh<["t"] sizes [2]>} {
       tsp.yield %d : tensor<4x4xf32>
     }
     return %y : tensor<4x4xf32>
+  }
+}
+
+// -----
+
+#t = #tsp.placement<[#tsp.dim<["t"]>, #tsp.dim<[]>]>
+module attributes {tsp.mesh = #tsp.mesh<["t"] sizes [2]>} {
+  // A loop carries what all ranks have beside what they do not, and the last sum becomes one that they do not have.
+  func.func public @loop(%n: tensor<i32>, %same: tensor<4x4xf32>, %own: tensor<4x4xf32> {tsp.placement = #t}, %w: tensor<16x4xf32> {tsp.placement = #t}) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %zeros = stablehlo.constant dense<0.0> : tensor<4x4xf32>
+    %r:5 = stablehlo.while(%i = %n, %a = %same, %b = %own, %c = %zeros, %d = %zeros) : tensor<i32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
+    cond {
+      %p = stablehlo.compare GT, %i, %zero : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %next = stablehlo.subtract %i, %one : tensor<i32>
+      %c1 = stablehlo.add %c, %b : tensor<4x4xf32>
+      %d1 = stablehlo.add %d, %c : tensor<4x4xf32>
+      stablehlo.return %next, %a, %b, %c1, %d1 : tensor<i32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
+    }
+    // expected-remark@+1 {{ring illegal (result 0 must be equal on all ranks, which would sum in different orders)}}
+    %y = tsp.fold (%w) attributes {axis = "t", steps = 2 : i64, part_dims = array<i64: 0>, part_sizes = array<i64: 16>, part_starts = array<i64: 0>, part_totals = array<i64: 32>, combines = [#tsp.combine<sum>]} : (tensor<16x4xf32>) -> tensor<4x4xf32> {
+    ^bb0(%g: tensor<i32>, %part: tensor<16x4xf32>):
+      %first = stablehlo.slice %part [0:4, 0:4] : (tensor<16x4xf32>) -> tensor<4x4xf32>
+      %m = stablehlo.dot_general %r#1, %first, contracting_dims = [1] x [0] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+      tsp.yield %m : tensor<4x4xf32>
+    }
+    // expected-remark@+1 {{broadcast 10.0 us, ring 5.0 us, gather 5.0 us; taken: ring}}
+    %z = tsp.fold (%w) attributes {axis = "t", steps = 2 : i64, part_dims = array<i64: 0>, part_sizes = array<i64: 16>, part_starts = array<i64: 0>, part_totals = array<i64: 32>, combines = [#tsp.combine<sum>]} : (tensor<16x4xf32>) -> tensor<4x4xf32> {
+    ^bb0(%g: tensor<i32>, %part: tensor<16x4xf32>):
+      %first = stablehlo.slice %part [0:4, 0:4] : (tensor<16x4xf32>) -> tensor<4x4xf32>
+      %m = stablehlo.dot_general %r#4, %first, contracting_dims = [1] x [0] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+      tsp.yield %m : tensor<4x4xf32>
+    }
+    return %y, %z : tensor<4x4xf32>, tensor<4x4xf32>
   }
 }
