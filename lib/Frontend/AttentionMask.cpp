@@ -315,7 +315,26 @@ static bool variesAlong(IndexSpace &space, const AtomSet &atoms,
                       [&](Atom atom) { return atoms.contains(atom); });
 }
 
-/// A side of positions or segments: [S], or [B,S] when the batches differ.
+namespace {
+/// Atoms and shape of a side of positions or segments: [S], or [B,S] when the
+/// batches differ.
+struct SideShape {
+  SideShape(IndexSpace &space, const AtomSet &varying, const AtomList &sequence,
+            const AttentionDims &dims) {
+    AtomList batch = space.resolve(dims.batch), list = space.resolve(sequence);
+    if (variesAlong(space, varying, batch)) {
+      atoms = batch;
+      sizes.push_back(space.sizeOf(batch));
+    }
+    llvm::append_range(atoms, list);
+    sizes.push_back(space.sizeOf(list));
+  }
+
+  AtomList atoms;
+  SmallVector<int64_t> sizes;
+};
+} // namespace
+
 static Value emitSide(OpBuilder &builder, Location loc, IndexSpace &space,
                       const Linear &side, const AtomList &sequence,
                       const AttentionDims &dims, Type type) {
@@ -324,17 +343,10 @@ static Value emitSide(OpBuilder &builder, Location loc, IndexSpace &space,
     atoms.insert(atom);
   for (const Linear::Term &term : side.terms)
     atoms.insert_range(varies(space, term.access));
-  AtomList batch = space.resolve(dims.batch), list = space.resolve(sequence),
-           all;
-  SmallVector<int64_t> shape;
-  if (variesAlong(space, atoms, batch)) {
-    all = batch;
-    shape.push_back(space.sizeOf(batch));
-  }
-  llvm::append_range(all, list);
-  shape.push_back(space.sizeOf(list));
+  SideShape shape(space, atoms, sequence, dims);
   return reshapeTo(builder, loc,
-                   emitLinear(builder, loc, space, side, all, type), shape);
+                   emitLinear(builder, loc, space, side, shape.atoms, type),
+                   shape.sizes);
 }
 
 Value raise::emitOverScores(OpBuilder &builder, Location loc, IndexSpace &space,
@@ -383,23 +395,16 @@ static Value emitFailed(OpBuilder &builder, Location loc, IndexSpace &space,
   AtomSet atoms;
   for (const Predicate &predicate : predicates)
     atoms.insert_range(varies(space, predicate.access));
-  AtomList batch = space.resolve(dims.batch), list = space.resolve(sequence),
-           all;
-  SmallVector<int64_t> shape;
-  if (variesAlong(space, atoms, batch)) {
-    all = batch;
-    shape.push_back(space.sizeOf(batch));
-  }
-  llvm::append_range(all, list);
-  shape.push_back(space.sizeOf(list));
-  auto type = RankedTensorType::get(shape, builder.getI32Type());
+  SideShape shape(space, atoms, sequence, dims);
+  auto type = RankedTensorType::get(shape.sizes, builder.getI32Type());
   if (predicates.empty())
     return emitSplat(builder, loc, type, 0);
   SmallVector<Value> values;
   for (const Predicate &predicate : predicates)
-    values.push_back(project(builder, loc, space, predicate.access, all));
-  Value holds = reshapeTo(builder, loc,
-                          conjunction(builder, loc, predicates, values), shape);
+    values.push_back(
+        project(builder, loc, space, predicate.access, shape.atoms));
+  Value holds = reshapeTo(
+      builder, loc, conjunction(builder, loc, predicates, values), shape.sizes);
   return stablehlo::SelectOp::create(builder, loc, holds,
                                      emitSplat(builder, loc, type, 0),
                                      emitSplat(builder, loc, type, id));

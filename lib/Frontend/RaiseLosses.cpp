@@ -10,6 +10,7 @@
 #include "tsp/Dialect/StableHLO/IR/ArgMax.h"
 #include "tsp/Dialect/StableHLO/IR/ReduceOver.h"
 #include "tsp/Frontend/Raise.h"
+#include "tsp/Support/TensorTypes.h"
 
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -22,10 +23,6 @@ namespace tsp {
 using namespace mlir;
 using namespace tsp;
 using namespace tsp::stablehlo;
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 static SmallVector<int64_t> without(ArrayRef<int64_t> list, int64_t i) {
   SmallVector<int64_t> rest(list);

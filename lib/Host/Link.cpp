@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "tsp/Host/Link.h"
+#include "tsp/Support/RunProgram.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 
@@ -25,30 +25,9 @@ static std::string findFirst(ArrayRef<StringRef> names) {
   return "";
 }
 
-/// Runs a command; on failure its text and what it wrote to stderr.
-static std::string run(ArrayRef<std::string> command) {
-  SmallString<128> log;
-  if (std::error_code code = sys::fs::createTemporaryFile("tsp-link", "log", log))
-    return "cannot make a temporary file: " + code.message();
-  std::vector<StringRef> arguments(command.begin(), command.end());
-  std::optional<StringRef> redirects[] = {StringRef(""), StringRef(""), log.str()};
-  std::string problem;
-  int code = sys::ExecuteAndWait(command[0], arguments, std::nullopt, redirects, 0, 0, &problem);
-  std::string error;
-  if (code != 0) {
-    error = "this command failed (exit code " + std::to_string(code) + "):\n ";
-    for (StringRef argument : arguments)
-      error += (" " + argument).str();
-    error += "\n" + problem;
-    if (auto text = MemoryBuffer::getFile(log))
-      error += (*text)->getBuffer().str();
-  }
-  sys::fs::remove(log);
-  return error;
-}
-
 std::string tsp::linkBinary(LinkKind kind, ArrayRef<std::string> objects,
                             StringRef runtimeDirectory, StringRef output) {
+  std::string printed;
   std::string driver = findFirst({"clang++-22", "clang++", "c++", "g++"});
   if (driver.empty())
     return "no C++ compiler found to link with: install clang-22 or g++";
@@ -58,7 +37,7 @@ std::string tsp::linkBinary(LinkKind kind, ArrayRef<std::string> objects,
   command.insert(command.end(), objects.begin(), objects.end());
   if (kind == LinkKind::Object) {
     command.insert(command.end(), {"-r", "-nostdlib"});
-    return run(command);
+    return runProgram(command, printed);
   }
   auto library = [&](StringRef name) {
     SmallString<128> path(runtimeDirectory);
@@ -74,5 +53,5 @@ std::string tsp::linkBinary(LinkKind kind, ArrayRef<std::string> objects,
     command.insert(command.end(), {"-shared", "-Wl,-z,defs", "-Wl,--whole-archive",
                                    library("libtsp_runtime.a"), "-Wl,--no-whole-archive"});
   command.insert(command.end(), {"-static-libstdc++", "-static-libgcc", "-pthread", "-ldl", "-lm"});
-  return run(command);
+  return runProgram(command, printed);
 }

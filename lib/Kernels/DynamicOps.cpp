@@ -6,17 +6,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emit.h"
+#include "InsideTest.h"
 #include "tsp/Dialect/StableHLO/IR/StableHLODialect.h"
+#include "tsp/Support/TensorTypes.h"
 
 using namespace mlir;
 using namespace tsp;
 namespace sh = tsp::stablehlo;
 
 namespace {
-
-ArrayRef<int64_t> getShape(Value tensor) {
-  return cast<RankedTensorType>(tensor.getType()).getShape();
-}
 
 Value emitDynamicSlice(ElementEmitter &emitter, sh::DynamicSliceOp op,
                        ArrayRef<LinearIndex> index) {
@@ -32,18 +30,8 @@ Value emitDynamicSlice(ElementEmitter &emitter, sh::DynamicSliceOp op,
 /// The update inside its place, the operand elsewhere.
 Value emitDynamicUpdate(ElementEmitter &emitter, sh::DynamicUpdateSliceOp op,
                         ArrayRef<LinearIndex> index) {
-  OpBuilder &builder = emitter.getBuilder();
-  Location loc = emitter.getLoc();
   ElementIndex from;
-  Value condition;
-  auto require = [&](arith::CmpIPredicate predicate, const LinearIndex &i,
-                     int64_t bound) {
-    Value test =
-        arith::CmpIOp::create(builder, loc, predicate, emitter.materialize(i),
-                              emitter.constantIndex(bound));
-    condition = condition ? arith::AndIOp::create(builder, loc, condition, test)
-                          : test;
-  };
+  InsideTest test(emitter);
   for (auto [i, start, size, updateSize] :
        llvm::zip_equal(index, op.getStartIndices(), getShape(op.getOperand()),
                        getShape(op.getUpdate()))) {
@@ -51,18 +39,18 @@ Value emitDynamicUpdate(ElementEmitter &emitter, sh::DynamicUpdateSliceOp op,
         i - emitter.emitClampedIndex(start, {}, 0, size - updateSize);
     auto [lower, upper] = emitter.getRange(local);
     if (lower < 0)
-      require(arith::CmpIPredicate::sge, local, 0);
+      test.require(arith::CmpIPredicate::sge, local, 0);
     if (upper >= updateSize)
-      require(arith::CmpIPredicate::slt, local, updateSize);
+      test.require(arith::CmpIPredicate::slt, local, updateSize);
     from.push_back(local);
   }
-  if (!condition)
+  if (!test.getCondition())
     return emitter.emit(op.getUpdate(), from);
   if (Trial *trial = emitter.getTrial())
     trial->choosesByIndex = true;
   Type type = getComputeType(getElementTypeOrSelf(op));
   return emitter.emitIf(
-      condition, type,
+      test.getCondition(), type,
       [&] { return SmallVector<Value>{emitter.emit(op.getUpdate(), from)}; },
       [&] {
         return SmallVector<Value>{emitter.emit(op.getOperand(), index)};

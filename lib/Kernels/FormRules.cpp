@@ -97,15 +97,6 @@ bool tsp::isExpensive(Operation *op) {
          isa_and_present<chlo::CHLODialect>(op->getDialect());
 }
 
-int64_t tsp::getNumElements(Value value) {
-  return cast<RankedTensorType>(value.getType()).getNumElements();
-}
-
-int64_t tsp::getNumBytes(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-}
-
 /// One constant for all elements.
 static bool isSplat(Operation *op) {
   if (auto broadcast = dyn_cast<stablehlo::BroadcastInDimOp>(op))

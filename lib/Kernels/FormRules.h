@@ -8,6 +8,8 @@
 #ifndef TSP_LIB_KERNELS_FORMRULES_H
 #define TSP_LIB_KERNELS_FORMRULES_H
 
+#include "tsp/Support/TensorTypes.h"
+
 #include "mlir/IR/Operation.h"
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/DenseMap.h"
@@ -48,10 +50,6 @@ bool isResultView(mlir::Operation *op);
 
 /// Costs much more than loading a value: exp, tanh, division...
 bool isExpensive(mlir::Operation *op);
-
-/// Number of elements and of bytes in a buffer of a value.
-int64_t getNumElements(mlir::Value value);
-int64_t getNumBytes(mlir::Value value);
 
 /// What may be computed inside the kernels that use it, and what more than once.
 class RecomputeRules {

@@ -8,17 +8,15 @@
 #include "Reductions.h"
 
 #include "Emit.h"
+#include "InsideTest.h"
 #include "tsp/Dialect/StableHLO/IR/StableHLODialect.h"
+#include "tsp/Support/TensorTypes.h"
 
 using namespace mlir;
 using namespace tsp;
 namespace sh = tsp::stablehlo;
 
 namespace {
-
-ArrayRef<int64_t> getShape(Value tensor) {
-  return cast<RankedTensorType>(tensor.getType()).getShape();
-}
 
 /// Sums may be taken in any order that is fixed at compile time: LLVM keeps
 /// several partial sums in a vector.
@@ -128,22 +126,11 @@ SmallVector<Value> emitWindowElements(ElementEmitter &emitter,
                                       sh::ReduceWindowOp op,
                                       ArrayRef<LinearIndex> result,
                                       ArrayRef<LinearIndex> position) {
-  OpBuilder &builder = emitter.getBuilder();
-  Location loc = emitter.getLoc();
   auto at = [](std::optional<ArrayRef<int64_t>> values, unsigned dim) {
     return values ? (*values)[dim] : 1;
   };
   ElementIndex from;
-  Value condition;
-  bool isPadding = false;
-  auto require = [&](arith::CmpIPredicate predicate, const LinearIndex &i,
-                     int64_t bound) {
-    Value test =
-        arith::CmpIOp::create(builder, loc, predicate, emitter.materialize(i),
-                              emitter.constantIndex(bound));
-    condition = condition ? arith::AndIOp::create(builder, loc, condition, test)
-                          : test;
-  };
+  InsideTest test(emitter);
   ArrayRef<int64_t> shape = getShape(op.getInputs().front());
   for (unsigned dim = 0; dim < shape.size(); ++dim) {
     int64_t low = op.getPadding()
@@ -151,21 +138,10 @@ SmallVector<Value> emitWindowElements(ElementEmitter &emitter,
                       : 0;
     LinearIndex i = result[dim] * at(op.getWindowStrides(), dim) +
                     position[dim] * at(op.getWindowDilations(), dim) - low;
-    int64_t dilation = at(op.getBaseDilations(), dim);
-    int64_t end = shape[dim] == 0 ? 0 : (shape[dim] - 1) * dilation + 1;
-    std::optional<bool> before = emitter.isBelow(i, 0);
-    std::optional<bool> inside = emitter.isBelow(i, end);
-    isPadding |= before == true || inside == false;
-    if (isPadding)
+    from.push_back(
+        test.requireElement(i, shape[dim], at(op.getBaseDilations(), dim)));
+    if (test.isOutside())
       break;
-    if (!before)
-      require(arith::CmpIPredicate::sge, i, 0);
-    if (!inside)
-      require(arith::CmpIPredicate::slt, i, end);
-    auto [quotient, remainder] = emitter.divide(i, dilation);
-    if (!remainder.isConstant() || remainder.getConstant() != 0)
-      require(arith::CmpIPredicate::eq, remainder, 0);
-    from.push_back(quotient);
   }
   auto padding = [&] {
     SmallVector<Value> values;
@@ -179,14 +155,14 @@ SmallVector<Value> emitWindowElements(ElementEmitter &emitter,
       values.push_back(emitter.emit(input, from));
     return values;
   };
-  if (isPadding)
+  if (test.isOutside())
     return padding();
-  if (!condition)
+  if (!test.getCondition())
     return elements();
   SmallVector<Type> types;
   for (Value input : op.getInputs())
     types.push_back(getComputeType(getElementTypeOrSelf(input)));
-  return emitter.emitIf(condition, types, elements, padding);
+  return emitter.emitIf(test.getCondition(), types, elements, padding);
 }
 
 } // namespace

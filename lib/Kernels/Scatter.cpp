@@ -7,14 +7,11 @@
 
 #include "ScatterCode.h"
 #include "WholeOps.h"
+#include "tsp/Support/TensorTypes.h"
 
 using namespace mlir;
 using namespace tsp;
 namespace sh = tsp::stablehlo;
-
-static ArrayRef<int64_t> getShape(Value tensor) {
-  return cast<RankedTensorType>(tensor.getType()).getShape();
-}
 
 ScatterCode::ScatterCode(ElementEmitter &emitter, sh::ScatterOp op,
                          ArrayRef<Value> outputs)

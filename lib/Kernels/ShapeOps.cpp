@@ -6,18 +6,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emit.h"
+#include "InsideTest.h"
 #include "ScalarBuilder.h"
 #include "tsp/Dialect/StableHLO/IR/StableHLODialect.h"
+#include "tsp/Support/TensorTypes.h"
 
 using namespace mlir;
 using namespace tsp;
 namespace sh = tsp::stablehlo;
 
 namespace {
-
-ArrayRef<int64_t> getShape(Value tensor) {
-  return cast<RankedTensorType>(tensor.getType()).getShape();
-}
 
 Value emitBroadcast(ElementEmitter &emitter, sh::BroadcastInDimOp op,
                     ArrayRef<LinearIndex> index) {
@@ -84,52 +82,20 @@ Value emitConcatenate(ElementEmitter &emitter, sh::ConcatenateOp op,
 
 Value emitPad(ElementEmitter &emitter, sh::PadOp op,
               ArrayRef<LinearIndex> index) {
-  OpBuilder &builder = emitter.getBuilder();
-  Location loc = emitter.getLoc();
   ElementIndex from;
-  SmallVector<Value> conditions;
-  auto compare = [&](arith::CmpIPredicate predicate, const LinearIndex &i,
-                     int64_t bound) {
-    conditions.push_back(
-        arith::CmpIOp::create(builder, loc, predicate, emitter.materialize(i),
-                              emitter.constantIndex(bound)));
-  };
-  bool isPadding = false;
+  InsideTest test(emitter);
   for (auto [i, low, interior, size] :
        llvm::zip_equal(index, op.getEdgePaddingLow(), op.getInteriorPadding(),
                        getShape(op.getOperand()))) {
-    // The index in the operand spread by its interior padding.
-    LinearIndex spread = i - low;
-    int64_t end = size == 0 ? 0 : (size - 1) * (interior + 1) + 1;
-    std::optional<bool> before = emitter.isBelow(spread, 0);
-    std::optional<bool> inside = emitter.isBelow(spread, end);
-    isPadding |= before == true || inside == false;
-    if (isPadding)
-      break;
-    if (!before)
-      compare(arith::CmpIPredicate::sge, spread, 0);
-    if (!inside)
-      compare(arith::CmpIPredicate::slt, spread, end);
-    if (interior == 0) {
-      from.push_back(spread);
-      continue;
-    }
-    auto [quotient, remainder] = emitter.divide(spread, interior + 1);
-    if (!remainder.isConstant())
-      compare(arith::CmpIPredicate::eq, remainder, 0);
-    isPadding |= remainder.isConstant() && remainder.getConstant() != 0;
-    from.push_back(quotient);
+    from.push_back(test.requireElement(i - low, size, interior + 1));
+    if (test.isOutside())
+      return emitter.emit(op.getPaddingValue(), {});
   }
-  if (isPadding)
-    return emitter.emit(op.getPaddingValue(), {});
-  if (conditions.empty())
+  if (!test.getCondition())
     return emitter.emit(op.getOperand(), from);
-  Value condition = conditions.front();
-  for (Value other : llvm::drop_begin(conditions))
-    condition = arith::AndIOp::create(builder, loc, condition, other);
   Type type = getComputeType(getElementTypeOrSelf(op));
   return emitter.emitIf(
-      condition, type,
+      test.getCondition(), type,
       [&] { return SmallVector<Value>{emitter.emit(op.getOperand(), from)}; },
       [&] {
         return SmallVector<Value>{emitter.emit(op.getPaddingValue(), {})};

@@ -16,6 +16,7 @@
 #include "tsp/Dialect/StableHLO/IR/StableHLODialect.h"
 #include "tsp/Dialect/TSP/IR/TspDialect.h"
 #include "tsp/Kernels/Passes.h"
+#include "tsp/Support/TensorTypes.h"
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
@@ -34,10 +35,6 @@ using namespace tsp::stablehlo;
 static constexpr int64_t kLeastKeys = 256;
 /// More rows fill a tile, and there are more tiles.
 static constexpr int64_t kMostRows = 64;
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 /// Into how many parts of equal size the keys are divided, so that there are
 /// about `units` pieces of work; 1: they stay whole.

@@ -223,16 +223,6 @@ Value VectorEmitter::narrow(Value value, Type element) {
 // Across lanes
 //===----------------------------------------------------------------------===//
 
-Value VectorEmitter::sumLanes(Value vector) {
-  return vector::ReductionOp::create(b, loc, vector::CombiningKind::ADD, vector,
-                                     arith::FastMathFlags::reassoc);
-}
-
-Value VectorEmitter::maxLanes(Value vector) {
-  return vector::ReductionOp::create(b, loc, vector::CombiningKind::MAXNUMF,
-                                     vector);
-}
-
 /// Of two vectors x and y, one in which lanes without bit `distance` come from
 /// x and the others from y, `shift` lanes further up (x) or down (y).
 static Value interleave(VectorEmitter &e, Value x, Value y, int64_t distance,

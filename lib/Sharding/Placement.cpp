@@ -133,7 +133,7 @@ FailureOr<Placement> tsp::fromAttr(PlacementAttr attr, RankedTensorType global,
                        << " dims for " << global << ", found " << attr;
   Placement placement(global.getRank());
   for (auto [i, dim] : llvm::enumerate(attr.getDims())) {
-    auto number = [&](StringAttr name) -> FailureOr<int> {
+    auto number = [&, i = i](StringAttr name) -> FailureOr<int> {
       int axis = mesh.getAxisIndex(name);
       if (axis < 0)
         return emitError() << "dim " << i << " of " << global

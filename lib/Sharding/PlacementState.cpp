@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PlacementState.h"
+#include "tsp/Support/TensorTypes.h"
 
 #include "mlir/IR/TypeUtilities.h"
 
@@ -32,10 +33,6 @@ std::string State::str() const {
     return "different from rank to rank";
   }
   llvm_unreachable("covered switch");
-}
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
 }
 
 bool check::isConstantAlong(Value value, int64_t dim, unsigned depth) {

@@ -312,7 +312,9 @@ SmallVector<int> Planner::axesByLevel(Operation *op) const {
   for (auto [axis, size] : llvm::enumerate(mesh.getSizes()))
     if (size > 1)
       axes.push_back(axis);
-  llvm::stable_sort(axes, [&](int a, int b) { return level[a] < level[b]; });
+  llvm::sort(axes, [&](int a, int b) {
+    return std::pair(level[a], a) < std::pair(level[b], b);
+  });
   return axes;
 }
 

@@ -266,18 +266,22 @@ struct DynamicUpdateSliceRule
     int64_t chunk = typeOf(old).getDimSize(dim);
     Pieces pieces = context.piecesOf(loc, f);
     Value start = clampedI32(b, loc, operands[2 + dim], total - n);
-    auto i32 = scalarI32Type(b);
+    auto startsInI32 = [&] {
+      auto i32 = scalarI32Type(b);
+      return llvm::map_to_vector(ArrayRef(operands).drop_front(2),
+                                 [&](Value start) -> Value {
+                                   if (start.getType() == i32)
+                                     return start;
+                                   return ConvertOp::create(b, loc, i32, start);
+                                 });
+    };
     if (n == 1) {
       // One element: the rank rewrites it, or what is there when it is not its.
       Value place = localIndex(b, loc, start, pieces);
-      Value at = ClampOp::create(b, loc, i32, constantI32(b, loc, 0), place,
-                                 constantI32(b, loc, chunk - 1));
-      SmallVector<Value> starts;
-      for (Value start : ArrayRef(operands).drop_front(2))
-        starts.push_back(
-            start.getType() == i32
-                ? start
-                : ConvertOp::create(b, loc, i32, start).getResult());
+      Value at =
+          ClampOp::create(b, loc, scalarI32Type(b), constantI32(b, loc, 0),
+                          place, constantI32(b, loc, chunk - 1));
+      SmallVector<Value> starts = startsInI32();
       starts[dim] = at;
       Value present = DynamicSliceOp::create(
           b, loc, part.getType(), old, starts,
@@ -301,12 +305,7 @@ struct DynamicUpdateSliceRule
       SmallVector<int64_t> shape(typeOf(window).getShape());
       Value present = old;
       if (shape != typeOf(old).getShape()) {
-        SmallVector<Value> starts;
-        for (Value start : ArrayRef(operands).drop_front(2))
-          starts.push_back(
-              start.getType() == i32
-                  ? start
-                  : ConvertOp::create(b, loc, i32, start).getResult());
+        SmallVector<Value> starts = startsInI32();
         starts[dim] = constantI32(b, loc, 0);
         present = DynamicSliceOp::create(b, loc, window.getType(), old, starts,
                                          b.getDenseI64ArrayAttr(shape));

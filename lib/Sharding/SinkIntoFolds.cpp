@@ -15,6 +15,7 @@
 #include "tsp/Dialect/StableHLO/IR/StableHLODialect.h"
 #include "tsp/Dialect/TSP/IR/TspDialect.h"
 #include "tsp/Sharding/SchedulePasses.h"
+#include "tsp/Support/TensorTypes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -27,12 +28,6 @@ namespace tsp {
 
 using namespace mlir;
 using namespace tsp;
-
-static int64_t countBytes(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  return type.getNumElements() *
-         llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-}
 
 /// The type with another size of a dim.
 static RankedTensorType resize(Type type, int64_t dim, int64_t size) {
@@ -57,8 +52,8 @@ public:
   bool isNarrower(Value part) const {
     int64_t bytes = 0;
     for (auto [input, dim] : inputs)
-      bytes += countBytes(input);
-    return isKnown && !ops.empty() && bytes < countBytes(part);
+      bytes += getNumBytes(input);
+    return isKnown && !ops.empty() && bytes < getNumBytes(part);
   }
 
   /// The inputs, and the dim of each that the dim of the part is.

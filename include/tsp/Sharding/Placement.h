@@ -9,6 +9,7 @@
 #define TSP_SHARDING_PLACEMENT_H
 
 #include "tsp/Dialect/TSP/IR/TspDialect.h"
+#include "tsp/Support/TensorTypes.h"
 
 namespace tsp {
 
@@ -122,10 +123,6 @@ struct Placement {
     return llvm::all_of(dims, [](const DimShard &d) { return d.isWhole(); });
   }
 };
-
-inline mlir::RankedTensorType typeOf(mlir::Value value) {
-  return mlir::cast<mlir::RankedTensorType>(value.getType());
-}
 
 /// The type of the part that a rank holds (under `fold`: of one step).
 mlir::RankedTensorType localType(mlir::RankedTensorType global,

@@ -330,7 +330,7 @@ Team::Values Team::merge(const Reduction &reduction, Values values) {
   for (Type type : types)
     buffers.push_back(code.allocateShared(numParts * perBlock, type));
   auto [part, laneOfPart] = emitter.divide(lane, numLanes);
-  auto put = [&] {
+  auto put = [&, part = part] {
     for (auto [value, buffer, type] : llvm::zip_equal(values, buffers, types))
       emitter.store(value, buffer, type, part * perBlock + number);
   };

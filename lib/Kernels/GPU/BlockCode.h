@@ -36,7 +36,6 @@ public:
 
   int64_t getNumThreads() const { return numThreads; }
   const LinearIndex &getThread() const { return thread; }
-  mlir::Value getBlockIndex() const { return block; }
 
   /// All threads of the block have come here, and see what the others stored.
   void barrier();

@@ -7,6 +7,7 @@
 
 #include "tsp/Kernels/GPU/DeviceCode.h"
 #include "tsp/Kernels/GPU/Toolkit.h"
+#include "tsp/Support/RunProgram.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MathExtras.h"
@@ -65,7 +66,7 @@ public:
     if (path.empty())
       return emitError(loc) << describeMissingTool(program);
     arguments.insert(arguments.begin(), path);
-    std::string error = runToolkitProgram(arguments, output);
+    std::string error = runProgram(arguments, output);
     return error.empty() ? LogicalResult(success()) : emitError(loc) << error;
   }
 

@@ -166,7 +166,6 @@ int64_t tsp::emitDeviceSort(BlockCode &code, Operation *op,
   SortedRows rows(op);
   if (rows.numRows == 0 || rows.size == 0)
     return 1;
-  ElementEmitter &emitter = code.emitter;
   TeamShape shape;
   shape.size = std::clamp<int64_t>(
       llvm::PowerOf2Ceil(llvm::divideCeil(rows.size, kElementsPerThread)), 1,

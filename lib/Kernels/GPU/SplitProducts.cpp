@@ -16,6 +16,7 @@
 #include "DeviceGemm.h"
 #include "SplitReductions.h"
 #include "tsp/Dialect/StableHLO/IR/ReduceOver.h"
+#include "tsp/Support/TensorTypes.h"
 
 using namespace mlir;
 using namespace tsp;
@@ -34,10 +35,6 @@ struct Division {
   unsigned contracted;
   int64_t parts;
 };
-
-RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 /// The products of the parts, which are the first dim of the result.
 sh::DotGeneralOp makePartialProducts(OpBuilder &b, sh::DotGeneralOp dot,

@@ -9,6 +9,7 @@
 #include "../FormRules.h"
 #include "../Reductions.h"
 #include "tsp/Kernels/GPU/Passes.h"
+#include "tsp/Support/TensorTypes.h"
 
 #include "mlir/IR/IRMapping.h"
 
@@ -29,10 +30,6 @@ static constexpr int64_t kColumns = 32;
 static constexpr int64_t kBusyRow = 4096;
 /// Parts of a sorted row fit into shared memory.
 static constexpr int64_t kSortedPart = 2048;
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 SmallVector<int64_t> tsp::getDivisors(int64_t size, int64_t most) {
   SmallVector<int64_t> divisors;

@@ -40,10 +40,6 @@ static const TargetDescription descriptions[] = {
      503, 125, 0, 1792, true, false},
 };
 
-llvm::ArrayRef<TargetDescription> tsp::getTargetDescriptions() {
-  return descriptions;
-}
-
 const TargetDescription *tsp::findTargetDescription(llvm::StringRef name) {
   const auto *found =
       llvm::find_if(descriptions, [&](const TargetDescription &target) {

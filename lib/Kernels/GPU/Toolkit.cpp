@@ -8,10 +8,7 @@
 #include "tsp/Kernels/GPU/Toolkit.h"
 
 #include "llvm/ADT/SmallString.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
@@ -91,24 +88,4 @@ std::string tsp::describeMissingTool(StringRef name) {
                  "./bootstrap, or install "
                  "CUDA 13 and set CUDA_ROOT")
       .str();
-}
-
-std::string tsp::runToolkitProgram(ArrayRef<std::string> command,
-                                   std::string &output) {
-  SmallString<128> log;
-  if (std::error_code code =
-          sys::fs::createTemporaryFile("tsp-tool", "log", log))
-    return "cannot make a temporary file: " + code.message();
-  FileRemover remover(log);
-  std::vector<StringRef> arguments(command.begin(), command.end());
-  std::optional<StringRef> redirects[] = {StringRef(""), log.str(), log.str()};
-  std::string problem;
-  int code = sys::ExecuteAndWait(command[0], arguments, std::nullopt, redirects,
-                                 0, 0, &problem);
-  if (auto text = MemoryBuffer::getFile(log))
-    output = (*text)->getBuffer().str();
-  if (code == 0)
-    return "";
-  return "this command failed (exit code " + std::to_string(code) + "):\n  " +
-         llvm::join(command, " ") + "\n" + problem + output;
 }

@@ -30,11 +30,6 @@ std::string findLibdevice();
 /// Says that `name` is missing, where it was looked for, and how to get it.
 std::string describeMissingTool(llvm::StringRef name);
 
-/// Runs a program. `output` is what it printed. On failure returns its command
-/// and that text, else "".
-std::string runToolkitProgram(llvm::ArrayRef<std::string> command,
-                              std::string &output);
-
 } // namespace tsp
 
 #endif // TSP_KERNELS_GPU_TOOLKIT_H

@@ -6,13 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "tsp/Dialect/TSP/IR/TspDialect.h"
+#include "tsp/Support/TensorTypes.h"
 
 using namespace mlir;
 using namespace tsp;
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 static bool hasShape(RankedTensorType type, ArrayRef<int64_t> shape,
                      Type element) {

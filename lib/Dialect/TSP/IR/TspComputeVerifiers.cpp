@@ -6,13 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "tsp/Dialect/TSP/IR/TspDialect.h"
+#include "tsp/Support/TensorTypes.h"
 
 using namespace mlir;
 using namespace tsp;
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 /// A value over scores: [B|1, Hq|1, Sq|1, Skv].
 static LogicalResult verifyOverScores(SdpaOp op, StringRef name, Value value,
