@@ -102,7 +102,6 @@ private:
   void note(const std::string &message, int64_t from);
   void announced();
   void waitForAnnouncement(std::unique_lock<std::mutex> &lock);
-  void checkFailed();
 
   const ProcessLaunch launch;
   std::vector<std::unique_ptr<Line>> lines; ///< by process; null: none

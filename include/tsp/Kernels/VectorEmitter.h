@@ -125,9 +125,6 @@ public:
   Value widen(Value stored, Type element, Type to);
   /// The reverse, rounded to nearest even.
   Value narrow(Value value, Type element);
-  /// Sum of lanes, always in the same order.
-  Value sumLanes(Value vector);
-  Value maxLanes(Value vector);
   /// Turns `lanes` rows of `lanes` elements into columns.
   Values transpose(mlir::ValueRange rows);
   /// Row sums of `lanes` vectors, as one vector.

@@ -79,9 +79,6 @@ public:
 
   bool isUniform(int reg) const { return !varying[reg]; }
   bool isUniform(const Operand &operand) const;
-  /// True when the register occurs in one block only, first as a result that
-  /// needs no guard: nothing of it outlives the block.
-  bool isLocal(int reg) const { return local[reg]; }
   /// True when the register may live across the dispatch of divergent blocks.
   bool crossesDivergence(int reg) const { return crosses[reg]; }
 
@@ -92,6 +89,8 @@ private:
 
   const Function &function;
   std::vector<bool> varying;
+  /// Registers that occur in one block only, first as a result that needs no
+  /// guard: nothing of them outlives the block.
   std::vector<bool> local;
   std::vector<bool> crosses;
 };

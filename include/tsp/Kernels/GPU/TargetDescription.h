@@ -42,9 +42,6 @@ struct TargetDescription {
   bool hasWgmma;  // warpgroup products and bulk tensor copies
 };
 
-/// Every architecture that the compiler knows, oldest first.
-llvm::ArrayRef<TargetDescription> getTargetDescriptions();
-
 /// The description of "sm_80", or null.
 const TargetDescription *findTargetDescription(llvm::StringRef name);
 

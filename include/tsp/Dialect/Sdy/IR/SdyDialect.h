@@ -28,11 +28,4 @@
 #define GET_OP_CLASSES
 #include "tsp/Dialect/Sdy/IR/SdyOps.h.inc"
 
-namespace tsp::sdy {
-
-/// The name of the attribute that holds an argument's or result's sharding.
-inline constexpr llvm::StringLiteral kShardingAttrName = "sdy.sharding";
-
-} // namespace tsp::sdy
-
 #endif // TSP_DIALECT_SDY_IR_SDYDIALECT_H
