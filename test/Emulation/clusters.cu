@@ -9,22 +9,9 @@
 
 #include <cstdint>
 
+#include "shared.cuh"
+
 namespace cg = cooperative_groups;
-
-static __device__ uint32_t sharedAddress(const void *pointer) {
-  return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
-}
-
-static __device__ void wait(uint64_t *barrier, uint32_t parity) {
-  asm volatile("{\n"
-               ".reg .pred done;\n"
-               "again:\n"
-               "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-               "@!done bra again;\n"
-               "}" ::"r"(sharedAddress(barrier)),
-               "r"(parity)
-               : "memory");
-}
 
 // Every block adds what the others have, by loads and atomics that reach into
 // their shared memory. `fault`: 1: no barrier before it; 2: none after it.
@@ -42,8 +29,8 @@ extern "C" __global__ void all_to_all(const int *x, int *sums, int fault) {
   for (int rank = 0; rank < int(cluster.num_blocks()); ++rank)
     sum += cluster.map_shared_rank(mine, rank)[63 - threadIdx.x];
   if (threadIdx.x == 0)
-    atomicAdd(cluster.map_shared_rank(
-                  &touched, (cluster.block_rank() + 1) % cluster.num_blocks()),
+    atomicAdd(cluster.map_shared_rank(&touched, (cluster.block_rank() + 1) %
+                                                    cluster.num_blocks()),
               int(cluster.block_rank()) + 1);
   if (fault != 2)
     cluster.sync();
@@ -62,21 +49,14 @@ extern "C" __global__ void multicast(const __grid_constant__ CUtensorMap map,
   cg::cluster_group cluster = cg::this_cluster();
   uint32_t rank = cluster.block_rank(), blocks = cluster.num_blocks();
   if (threadIdx.x == 0) {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(
-        sharedAddress(&full)));
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(
-                     sharedAddress(&empty)),
-                 "r"(blocks));
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    init(&full, 1);
+    init(&empty, blocks);
+    fenceBarrierInit();
   }
   cluster.sync();
   for (int step = 0; step < tiles; ++step) {
     if (threadIdx.x == 0) {
-      asm volatile(
-          "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
-              sharedAddress(&full)),
-          "r"(int(sizeof(tile)))
-          : "memory");
+      expectBytes(&full, sizeof(tile));
       if (rank == 0) {
         wait(&empty, (step + 1) % 2);
         asm volatile(

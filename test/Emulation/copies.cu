@@ -12,47 +12,10 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "shared.cuh"
+
 using Barrier = cuda::barrier<cuda::thread_scope_block>;
 namespace ptx = cuda::ptx;
-
-static __device__ uint32_t sharedAddress(const void *pointer) {
-  return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
-}
-
-static __device__ void init(uint64_t *barrier, uint32_t count) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(
-                   sharedAddress(barrier)),
-               "r"(count));
-}
-
-static __device__ void expectBytes(uint64_t *barrier, uint32_t bytes) {
-  asm volatile(
-      "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
-          sharedAddress(barrier)),
-      "r"(bytes)
-      : "memory");
-}
-
-static __device__ void arrive(uint64_t *barrier) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(
-                   sharedAddress(barrier))
-               : "memory");
-}
-
-static __device__ void wait(uint64_t *barrier, uint32_t parity) {
-  asm volatile("{\n"
-               ".reg .pred done;\n"
-               "again:\n"
-               "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-               "@!done bra again;\n"
-               "}" ::"r"(sharedAddress(barrier)),
-               "r"(parity)
-               : "memory");
-}
-
-static __device__ void fenceBarrierInit() {
-  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-}
 
 static __device__ bool electOne() {
   uint32_t elected;
@@ -67,11 +30,11 @@ static __device__ bool electOne() {
 
 static __device__ void loadTile(void *to, const CUtensorMap *map, int x, int y,
                                 uint64_t *barrier) {
-  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::"
-               "complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
-                   sharedAddress(to)),
-               "l"(map), "r"(x), "r"(y), "r"(sharedAddress(barrier))
-               : "memory");
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::"
+      "complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(sharedAddress(to)),
+      "l"(map), "r"(x), "r"(y), "r"(sharedAddress(barrier))
+      : "memory");
 }
 
 // One box, as it lies in shared memory.
@@ -87,8 +50,8 @@ static __device__ void loadTile(void *to, const CUtensorMap *map, int x, int y,
       expectBytes(&full, bytes);                                               \
       asm volatile("cp.async.bulk.tensor." #RANK                               \
                    "d.shared::cluster.global.tile.mbarrier::complete_tx::"     \
-                   "bytes [%0], [%1, {" COORDINATES "}], [%2];" ::"r"(         \
-                       sharedAddress(tile)),                                   \
+                   "bytes [%0], [%1, {" COORDINATES                            \
+                   "}], [%2];" ::"r"(sharedAddress(tile)),                     \
                    "l"(&map), "r"(sharedAddress(&full)), __VA_ARGS__           \
                    : "memory");                                                \
     }                                                                          \
@@ -386,9 +349,9 @@ extern "C" __global__ void async_arrive(const int *x, int *y) {
                    sharedAddress(&values[64 + threadIdx.x])),
                "l"(x + 64 + threadIdx.x)
                : "memory");
-  asm volatile("cp.async.mbarrier.arrive.shared.b64 [%0];" ::"r"(
-                   sharedAddress(&extra))
-               : "memory");
+  asm volatile(
+      "cp.async.mbarrier.arrive.shared.b64 [%0];" ::"r"(sharedAddress(&extra))
+      : "memory");
   __syncthreads();
   if (threadIdx.x == 0)
     arrive(&extra);

@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // C = A * B on tensor cores: tiles of 128 x 128 x 32 come through cp.async into
-// three buffers of shared memory, fragments through ldmatrix. M and N are multiples
-// of 128, K of 32. A and B are row-major.
+// three buffers of shared memory, fragments through ldmatrix. M and N are
+// multiples of 128, K of 32. A and B are row-major.
 
 #include <cstdint>
+
+#include "shared.cuh"
 
 constexpr int tile = 128, depth = 32, stages = 3, pad = 8;
 constexpr int aPitch = depth + pad, bPitch = tile + pad;
@@ -15,13 +17,10 @@ struct Buffers {
   uint16_t b[stages][depth][bPitch];
 };
 
-__device__ uint32_t shared(const void *pointer) {
-  return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
-}
-
 __device__ void copy16(void *to, const void *from) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared(to)),
-               "l"(from));
+  asm volatile(
+      "cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(sharedAddress(to)),
+      "l"(from));
 }
 
 template <bool isBFloat>
@@ -79,16 +78,18 @@ __device__ void gemm(const uint16_t *a, const uint16_t *b, float *c, int m,
         asm volatile(
             "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
             : "=r"(af[i][0]), "=r"(af[i][1]), "=r"(af[i][2]), "=r"(af[i][3])
-            : "r"(shared(&buffers.a[buffer][rowOfWarp + i * 16 + lane % 16]
-                                   [kk + lane / 16 * 8])));
+            : "r"(sharedAddress(
+                &buffers.a[buffer][rowOfWarp + i * 16 +
+                                   lane % 16][kk + lane / 16 * 8])));
       for (int j = 0; j < 8; j += 2)
-        asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 "
-                     "{%0,%1,%2,%3}, [%4];"
-                     : "=r"(bf[j][0]), "=r"(bf[j][1]), "=r"(bf[j + 1][0]),
-                       "=r"(bf[j + 1][1])
-                     : "r"(shared(&buffers.b[buffer][kk + lane % 16]
-                                            [columnOfWarp + j * 8 +
-                                             lane / 16 * 8])));
+        asm volatile(
+            "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 "
+            "{%0,%1,%2,%3}, [%4];"
+            : "=r"(bf[j][0]), "=r"(bf[j][1]), "=r"(bf[j + 1][0]),
+              "=r"(bf[j + 1][1])
+            : "r"(sharedAddress(
+                &buffers.b[buffer][kk + lane % 16][columnOfWarp + j * 8 +
+                                                   lane / 16 * 8])));
       for (int i = 0; i < 4; ++i)
         for (int j = 0; j < 8; ++j)
           multiply<isBFloat>(sums[i][j], af[i], bf[j]);

@@ -10,12 +10,10 @@
 
 #include <cstdint>
 
+#include "shared.cuh"
+
 constexpr int tile = 128, depth = 64, stages = 3, rowsOfGroup = 64;
 constexpr int bytesOfTile = tile * depth * 2;
-
-__device__ uint32_t shared(const void *pointer) {
-  return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
-}
 
 // Lines of 128 bytes: 64 of k of a row, or 64 columns of one k.
 __device__ uint32_t swizzled(uint32_t line, uint32_t piece) {
@@ -91,7 +89,7 @@ __device__ void gemm(const uint16_t *a, const uint16_t *b, float *c, int m,
       group = warp / 4;
   int rowOfBlock = blockIdx.y * tile, columnOfBlock = blockIdx.x * tile,
       steps = k / depth;
-  uint32_t tilesOfA = shared(memory),
+  uint32_t tilesOfA = sharedAddress(memory),
            tilesOfB = tilesOfA + stages * bytesOfTile;
   float sums[64];
 

@@ -36,5 +36,5 @@ def ptx_of_text(text, *options, architecture="sm_80"):
         source, result = os.path.join(folder, "kernel.cu"), os.path.join(folder, "kernel.ptx")
         with open(source, "w") as file:
             file.write(text)
-        subprocess.run([find(), "-ptx", "-arch=" + architecture, "-std=c++17", *options, "-o", result, source], check=True)
+        subprocess.run([find(), "-ptx", "-arch=" + architecture, "-std=c++17", "-I" + KERNELS, *options, "-o", result, source], check=True)
         return open(result).read()

@@ -14,7 +14,7 @@ import device_code
 import device_runner
 from ptx_snippets import to_tf32
 from test_gpu_gemm import LAYOUTS, TF32, product, shapes
-from test_kernels_gemm import LIMITS, dot_text, error, random, reference
+from test_kernels_gemm import LIMITS, check_epilogue, dot_text, error, random, reference
 
 pytestmark = pytest.mark.skipif(not device_runner.available(), reason="needs tsp-compile and the emulation")
 ARCHITECTURE = "sm_90a"
@@ -124,43 +124,9 @@ def test_tf32(tmp_path, m, n, k):
     assert error(found, product(a.astype(np.float64), b.astype(np.float64), "tn")) > 1e-5
 
 
-EPILOGUES = {
-    "accumulate": (["%r2: tensor<2x40x3x24xf32>"], "%y = stablehlo.add %r2, %r : tensor<2x40x3x24xf32>", "f32", lambda r, x: x + r),
-    "silu_times": (["%r2: tensor<2x40x3x24xf32>"], """
-  %l = stablehlo.logistic %r2 : tensor<2x40x3x24xf32>
-  %s = stablehlo.multiply %l, %r2 : tensor<2x40x3x24xf32>
-  %y = stablehlo.multiply %s, %r : tensor<2x40x3x24xf32>""", "f32", lambda r, x: x / (1 + np.exp(-x)) * r),
-    "bias_tanh": (["%b: tensor<3x24xf32>"], """
-  %c = stablehlo.broadcast_in_dim %b, dims = [2, 3] : (tensor<3x24xf32>) -> tensor<2x40x3x24xf32>
-  %t = stablehlo.add %r, %c : tensor<2x40x3x24xf32>
-  %h = stablehlo.tanh %t : tensor<2x40x3x24xf32>
-  %y = stablehlo.convert %h : (tensor<2x40x3x24xf32>) -> tensor<2x40x3x24xbf16>""", "bf16", lambda r, b: np.tanh(r + b)),
-    "position": ([], """
-  %i = stablehlo.iota dim = 3 : tensor<2x40x3x24xf32>
-  %y = stablehlo.subtract %r, %i : tensor<2x40x3x24xf32>""", "f32", lambda r: r - np.arange(24)),
-}
-
-
-@pytest.mark.parametrize("name", EPILOGUES)
+@pytest.mark.parametrize("name", ["accumulate", "silu_times", "bias_tanh", "position"])
 def test_epilogue(tmp_path, name):
-    arguments, ops, dtype, function = EPILOGUES[name]
-    arguments = [x.replace("", "") for x in arguments]
-    text = f"""
-func.func private @k({", ".join(["%a: tensor<2x40x72xbf16>", "%w: tensor<72x3x24xbf16>", *arguments])}) -> tensor<2x40x3x24x{dtype}>
-    attributes {{tsp.kernel}} {{
-  %r = stablehlo.dot_general %a, %w, contracting_dims = [2] x [0]
-    : (tensor<2x40x72xbf16>, tensor<72x3x24xbf16>) -> tensor<2x40x3x24xf32>
-  {ops}
-  return %y : tensor<2x40x3x24x{dtype}>
-}}
-"""
-    kernel = compiled(text, tmp_path)["k"]
-    rng = np.random.default_rng(0)
-    a, w = random(rng, (2, 40, 72), "bf16"), random(rng, (72, 3, 24), "bf16")
-    extra = [random(rng, tuple(int(d) for d in x.split("<")[1].split("xf")[0].split("x")), "f32") for x in arguments]
-    expected = function(reference(a, w, ((), ()), ((2,), (0,))), *[x.astype(np.float64) for x in extra])
-    found, = kernel([a, w, *extra], [((2, 40, 3, 24), dtype)])
-    assert error(found, expected) < LIMITS[dtype]
+    check_epilogue(compiled, tmp_path, name, (2, 40, 72), (72, 3, 24), 0, "bf16")
 
 
 def test_fold(tmp_path):

@@ -221,49 +221,55 @@ func.func private @k(%a: tensor<4x20x6xbf16>, %w: tensor<7x2x6xf32>) -> tensor<4
     assert error(found, expected) < LIMITS["f32"]
 
 
+# The dims of the product that each further operand %x has, ops from the product %r (of type {r}) to %y, type of %y, the same in NumPy.
 EPILOGUES = {
-    "accumulate": (["%r2: tensor<2x33x3x17xf32>"], "%y = stablehlo.add %r2, %r : tensor<2x33x3x17xf32>", "f32", lambda r, x: x + r),
-    "silu_times": (["%r2: tensor<2x33x3x17xf32>"], """
-  %l = stablehlo.logistic %r2 : tensor<2x33x3x17xf32>
-  %s = stablehlo.multiply %l, %r2 : tensor<2x33x3x17xf32>
-  %y = stablehlo.multiply %s, %r : tensor<2x33x3x17xf32>""", "f32", lambda r, x: x / (1 + np.exp(-x)) * r),
-    "bias_gelu": (["%b: tensor<3x17xf32>"], """
-  %c = stablehlo.broadcast_in_dim %b, dims = [2, 3] : (tensor<3x17xf32>) -> tensor<2x33x3x17xf32>
-  %t = stablehlo.add %r, %c : tensor<2x33x3x17xf32>
-  %h = stablehlo.tanh %t : tensor<2x33x3x17xf32>
-  %y = stablehlo.convert %h : (tensor<2x33x3x17xf32>) -> tensor<2x33x3x17xbf16>""", "bf16", lambda r, b: np.tanh(r + b)),
-    "row_scale": (["%b: tensor<2x33xf32>"], """
-  %c = stablehlo.broadcast_in_dim %b, dims = [0, 1] : (tensor<2x33xf32>) -> tensor<2x33x3x17xf32>
-  %y = stablehlo.multiply %r, %c : tensor<2x33x3x17xf32>""", "f32", lambda r, b: r * b[:, :, None, None]),
+    "accumulate": ([(0, 1, 2, 3)], "%y = stablehlo.add %x, %r : {r}", "f32", lambda r, x: x + r),
+    "silu_times": ([(0, 1, 2, 3)], """
+  %l = stablehlo.logistic %x : {r}
+  %s = stablehlo.multiply %l, %x : {r}
+  %y = stablehlo.multiply %s, %r : {r}""", "f32", lambda r, x: x / (1 + np.exp(-x)) * r),
+    "bias_tanh": ([(2, 3)], """
+  %c = stablehlo.broadcast_in_dim %x, dims = [2, 3] : ({x}) -> {r}
+  %t = stablehlo.add %r, %c : {r}
+  %h = stablehlo.tanh %t : {r}
+  %y = stablehlo.convert %h : ({r}) -> {y}""", "bf16", lambda r, b: np.tanh(r + b)),
+    "row_scale": ([(0, 1)], """
+  %c = stablehlo.broadcast_in_dim %x, dims = [0, 1] : ({x}) -> {r}
+  %y = stablehlo.multiply %r, %c : {r}""", "f32", lambda r, b: r * b[:, :, None, None]),
     "position": ([], """
-  %i = stablehlo.iota dim = 3 : tensor<2x33x3x17xf32>
-  %y = stablehlo.subtract %r, %i : tensor<2x33x3x17xf32>""", "f32", lambda r: r - np.arange(17)),
+  %i = stablehlo.iota dim = 3 : {r}
+  %y = stablehlo.subtract %r, %i : {r}""", "f32", lambda r: r - np.arange(r.shape[3])),
 }
+
+
+def check_epilogue(compiled, directory, name, lhs, rhs, contract, dtype):
+    """Elementwise ops on the product of lhs [B,S,k] and rhs (k in dim `contract`, beside two others) are part of its kernel."""
+    dims, ops, result, function = EPILOGUES[name]
+    shape = (*lhs[:2], *(d for i, d in enumerate(rhs) if i != contract))
+    extra = [tuple(shape[i] for i in one) for one in dims]
+    types = {"r": tensor(shape, "f32"), "y": tensor(shape, result), "x": tensor(extra[0], "f32") if extra else ""}
+    text = f"""
+func.func private @k(%a: {tensor(lhs, dtype)}, %w: {tensor(rhs, dtype)}{", %x: " + types["x"] if extra else ""}) -> {types["y"]}
+    attributes {{tsp.kernel}} {{
+  %r = stablehlo.dot_general %a, %w, contracting_dims = [2] x [{contract}] : ({tensor(lhs, dtype)}, {tensor(rhs, dtype)}) -> {types["r"]}
+  {ops.format(**types)}
+  return %y : {types["y"]}
+}}
+"""
+    kernel = compiled(text, directory)["k"]
+    rng = np.random.default_rng(0)
+    a, w = random(rng, lhs, dtype), random(rng, rhs, dtype)
+    values = [random(rng, one, "f32") for one in extra]
+    expected = function(reference(a, w, ((), ()), ((2,), (contract,))), *[x.astype(np.float64) for x in values])
+    found, = kernel([a, w, *values], [(shape, result)])
+    assert error(found, expected) < LIMITS[result]
 
 
 @pytest.mark.parametrize("rows", ["w", "wt"])
 @pytest.mark.parametrize("name", EPILOGUES)
 def test_epilogue(compiled, tmp_path, name, rows):
-    """Elementwise ops on the product are part of its kernel."""
-    arguments, ops, dtype, function = EPILOGUES[name]
     weight, contract = ((40, 3, 17), 0) if rows == "w" else ((3, 17, 40), 2)
-    text = f"""
-func.func private @k({", ".join(["%a: tensor<2x33x40xf32>", f"%w: {tensor(weight, 'f32')}", *arguments])}) -> tensor<2x33x3x17x{dtype}>
-    attributes {{tsp.kernel}} {{
-  %r = stablehlo.dot_general %a, %w, contracting_dims = [2] x [{contract}]
-    : (tensor<2x33x40xf32>, {tensor(weight, 'f32')}) -> tensor<2x33x3x17xf32>
-  {ops}
-  return %y : tensor<2x33x3x17x{dtype}>
-}}
-"""
-    kernel = compiled(text, tmp_path)["k"]
-    rng = np.random.default_rng(0)
-    a, w = random(rng, (2, 33, 40), "f32"), random(rng, weight, "f32")
-    shapes = [tuple(int(d) for d in x.split("<")[1].split("xf")[0].split("x")) for x in arguments]
-    extra = [random(rng, shape, "f32") for shape in shapes]
-    expected = function(reference(a, w, ((), ()), ((2,), (contract,))), *[x.astype(np.float64) for x in extra])
-    found, = kernel([a, w, *extra], [((2, 33, 3, 17), dtype)])
-    assert error(found, expected) < LIMITS[dtype]
+    check_epilogue(compiled, tmp_path, name, (2, 33, 40), weight, contract, "f32")
 
 
 def test_two_results(compiled, tmp_path):

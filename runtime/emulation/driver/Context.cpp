@@ -35,6 +35,12 @@ bool tsp::emulation::isDevice(CUdevice device) {
   return device >= 0 && device < options().devices;
 }
 
+CUresult tsp::emulation::checkDevice(CUdevice device) {
+  if (!isInitialized())
+    return CUDA_ERROR_NOT_INITIALIZED;
+  return isDevice(device) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
 CUresult tsp::emulation::currentContextUnchecked(CUcontext &context) {
   if (!initialized)
     return CUDA_ERROR_NOT_INITIALIZED;

@@ -79,6 +79,8 @@ template <typename T> Handles<T> &handles() {
 bool isInitialized();
 void setInitialized();
 bool isDevice(CUdevice device);
+/// What a call that takes a device returns first of all.
+CUresult checkDevice(CUdevice device);
 
 /// The context of this thread, or why it cannot be used: none is current, it
 /// was destroyed, or a fault has happened in it.

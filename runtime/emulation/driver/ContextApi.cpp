@@ -10,12 +10,6 @@
 
 using namespace tsp::emulation;
 
-static CUresult checkDevice(CUdevice device) {
-  if (!isInitialized())
-    return CUDA_ERROR_NOT_INITIALIZED;
-  return isDevice(device) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
-}
-
 CUresult CUDAAPI cuDevicePrimaryCtxRetain(CUcontext *result, CUdevice device) {
   if (CUresult error = checkDevice(device))
     return error;

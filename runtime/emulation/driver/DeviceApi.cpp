@@ -36,12 +36,6 @@ CUresult CUDAAPI cuDriverGetVersion(int *version) {
 /// A bus for each device of the machine.
 static int busOf(CUdevice device) { return options().visible[device] + 1; }
 
-static CUresult checkDevice(CUdevice device) {
-  if (!isInitialized())
-    return CUDA_ERROR_NOT_INITIALIZED;
-  return isDevice(device) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
-}
-
 CUresult CUDAAPI cuDeviceGetCount(int *count) {
   if (!isInitialized())
     return CUDA_ERROR_NOT_INITIALIZED;
