@@ -528,6 +528,8 @@ def test_rank_that_never_comes():
             print(error.code, error)""")
     process = cuda_driver.run_script(script, TSP_EMULATION_TIMEOUT=0.3)
     assert "6 ncclCommInitRank: ncclCommInitRank: rank 1 of 2 did not come within 0.3" in process.stdout, process.stderr
+    process = cuda_driver.run_script(script, TSP_EMULATION_TIMEOUT="soon")
+    assert "4 ncclCommInitRank: TSP_EMULATION_TIMEOUT: expected seconds, more than 0" in process.stdout, process.stderr
 
 
 def test_link_is_simulated():

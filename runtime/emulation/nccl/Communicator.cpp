@@ -199,6 +199,9 @@ static ncclResult_t make(ncclComm_t *result, bool isBlocking) {
   CUdevice device;
   if (linkError())
     return fail(nullptr, ncclInvalidArgument, linkError());
+  if (timeoutSeconds() == 0)
+    return fail(nullptr, ncclInvalidArgument,
+                "TSP_EMULATION_TIMEOUT: expected seconds, more than 0");
   if (cuCtxGetCurrent(&context) || !context || cuCtxGetDevice(&device))
     return fail(nullptr, ncclUnhandledCudaError,
                 "no context of a device is current");

@@ -23,8 +23,11 @@ constexpr int64_t checkIntervalNs = 20000000;
 double tsp::emulation::timeoutSeconds() {
   static const double seconds = [] {
     const char *text = getenv("TSP_EMULATION_TIMEOUT");
-    double value = text ? atof(text) : 0;
-    return value > 0 ? value : 300;
+    if (!text || !*text)
+      return 300.0;
+    char *end;
+    double value = strtod(text, &end);
+    return *end == '\0' && value > 0 ? value : 0;
   }();
   return seconds;
 }

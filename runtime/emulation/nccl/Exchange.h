@@ -95,7 +95,8 @@ private:
   int64_t nextDelivery = 0;
 };
 
-/// Seconds after which a rank that nobody answers gives up.
+/// Seconds after which a rank that nobody answers gives up, as
+/// TSP_EMULATION_TIMEOUT tells; 0 if that is no positive number.
 double timeoutSeconds();
 
 } // namespace tsp::emulation
