@@ -215,25 +215,16 @@ static std::string describe(const ModelDesc &model) {
 // Running
 //===----------------------------------------------------------------------===//
 
-/// Checks that a text file can be written, before the work is done.
-static void checkTextWritable(const std::string &path) {
-  if (path.empty())
-    return;
-  FILE *file = fopen(path.c_str(), "ab");
-  if (!file)
-    throw Error("cannot write " + path + ": " + strerror(errno));
-  fclose(file);
-}
-
 static void runModel(const CommandLine &line, Context &context) {
   int entry =
       context.findEntry(line.entry.empty() ? nullptr : line.entry.c_str());
   bool isFirst = context.running().isFirst();
   if (isFirst) {
     if (!line.out.empty())
-      checkWritable(line.out);
-    checkTextWritable(line.stats);
-    checkTextWritable(line.trace);
+      checkTensorsWritable(line.out);
+    for (const std::string &path : {line.stats, line.trace})
+      if (!path.empty())
+        checkWritable(path);
   }
   for (const std::string &path : line.args)
     context.addFile(path);
@@ -244,13 +235,12 @@ static void runModel(const CommandLine &line, Context &context) {
       context.zeroMissingStates(entry);
     try {
       context.load(entry);
-    } catch (const Error &error) {
-      std::string text = error.what();
-      if (text.find("no value for") != std::string::npos)
-        text += "\ngive them in one or more files: --args=FILE.safetensors or "
-                "--args=FILE.npz\n(--describe lists all names; --zero-states "
-                "starts missing states at zero)";
-      throw Error(text);
+    } catch (const MissingValues &error) {
+      throw Error(
+          std::string(error.what()) +
+          "\ngive them in one or more files: --args=FILE.safetensors or "
+          "--args=FILE.npz\n(--describe lists all names; --zero-states "
+          "starts missing states at zero)");
     }
     context.call(entry);
   }
@@ -282,6 +272,9 @@ int tsp_main_model(const tsp_model *model, int argc, char **argv) {
       throw Error("no model is linked into this binary");
     if (line.describe) {
       fputs(describe(ModelDesc::parse(*model)).c_str(), stdout);
+      if (fflush(stdout))
+        throw Error(std::string("cannot write the description: ") +
+                    strerror(errno));
       return 0;
     }
     bool wantsDevice =

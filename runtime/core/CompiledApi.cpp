@@ -127,12 +127,6 @@ int64_t tsp_axis_index(tsp_rank *rank, int32_t axis) {
   return rank->axisIndex(axis);
 }
 
-int64_t tsp_axis_size(tsp_rank *rank, int32_t axis) {
-  if (!checkAxis(rank, axis))
-    unwind(*rank);
-  return rank->axisSize(axis);
-}
-
 /// Does something on the rank's device, or in host memory when `space` says so;
 /// notes an error. Objects of the work are gone before the caller unwinds.
 template <typename OnDevice, typename OnHost>

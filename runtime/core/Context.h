@@ -38,6 +38,12 @@ struct EntryState {
 };
 
 /// A model with its values. Functions throw an Error on failure.
+/// Arguments of an entry have no value: no file gives them, and nobody set
+/// them.
+struct MissingValues : Error {
+  using Error::Error;
+};
+
 class Context {
 public:
   Context(const tsp_model &model, const tsp_options &options);

@@ -8,10 +8,22 @@
 #include "core/Json.h"
 
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 using namespace tsp::runtime;
+
+/// A whole text that is a number; it has a point in every locale.
+static std::optional<double> parseDouble(const std::string &text) {
+  const char *end = text.data() + text.size();
+  double value = 0;
+  auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || rest != end)
+    return std::nullopt;
+  return value;
+}
 
 namespace {
 class Parser {
@@ -93,9 +105,7 @@ private:
       value.text += *cursor++;
     if (value.text.empty())
       fail("expected a value");
-    char *rest;
-    strtod(value.text.c_str(), &rest);
-    if (*rest != '\0')
+    if (!parseDouble(value.text))
       fail("malformed number");
     return value;
   }
@@ -233,7 +243,7 @@ int64_t Json::asInt(const std::string &path) const {
 double Json::asDouble(const std::string &path) const {
   if (kind != Kind::Number)
     throw Error(path + " is not a number");
-  return strtod(text.c_str(), nullptr);
+  return parseDouble(text).value();
 }
 
 const std::string &Json::asString(const std::string &path) const {

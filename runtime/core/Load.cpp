@@ -130,7 +130,7 @@ void Context::loadHere(int entry) {
   if (missingCount > 8)
     missing += format("\n  and %d more", missingCount - 8);
   missing += unusedNames();
-  throw Error(format("entry '%s': no value for %d argument%s:%s",
-                     code.name.c_str(), missingCount,
-                     missingCount == 1 ? "" : "s", missing.c_str()));
+  throw MissingValues(format("entry '%s': no value for %d argument%s:%s",
+                             code.name.c_str(), missingCount,
+                             missingCount == 1 ? "" : "s", missing.c_str()));
 }

@@ -21,10 +21,15 @@ static int64_t availableCores() {
 }
 
 static int chooseThreads(const ModelDesc &model, const tsp_options &options) {
+  const int most = 1024;
+  if (options.threads < 0 || options.threads > most)
+    throw Error(format("threads of a rank: expected 1 to %d, or 0 (cores / "
+                       "ranks), found %d",
+                       most, options.threads));
   if (model.onDevice()) // only launches and waits
     return 1;
   if (options.threads > 0)
-    return std::min(options.threads, 1024);
+    return options.threads;
   return int(std::max<int64_t>(1, availableCores() / model.numRanks()));
 }
 

@@ -116,6 +116,9 @@ std::string Context::ofAllProcesses(const std::string &mine) const {
 }
 
 std::string Context::trace() const {
+  if (!session->tracing())
+    throw Error("no trace was recorded: the context was made without "
+                "tsp_options.trace");
   std::vector<TraceProcess> processes;
   for (const auto &rank : session->ranks)
     processes.push_back(tracksOf(*rank));

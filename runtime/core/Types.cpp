@@ -10,18 +10,30 @@
 #include <cmath>
 #include <cstdarg>
 #include <cstring>
+#include <locale.h>
 
 using namespace tsp::runtime;
 
-std::string tsp::runtime::format(const char *pattern, ...) {
-  va_list args, again;
-  va_start(args, pattern);
+/// What is written is read by programs, so a number has a point whatever the
+/// locale of the process that the model runs in.
+static std::string formatInC(const char *pattern, va_list args) {
+  static const locale_t plain = newlocale(LC_NUMERIC_MASK, "C", nullptr);
+  locale_t before = uselocale(plain);
+  va_list again;
   va_copy(again, args);
   int size = vsnprintf(nullptr, 0, pattern, args);
-  va_end(args);
   std::string text(size < 0 ? 0 : size, '\0');
   vsnprintf(&text[0], text.size() + 1, pattern, again);
   va_end(again);
+  uselocale(before);
+  return text;
+}
+
+std::string tsp::runtime::format(const char *pattern, ...) {
+  va_list args;
+  va_start(args, pattern);
+  std::string text = formatInC(pattern, args);
+  va_end(args);
   return text;
 }
 

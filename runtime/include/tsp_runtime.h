@@ -239,10 +239,8 @@ void tsp_write(tsp_rank *rank, int32_t space, int32_t stream, void *dst,
 void *tsp_constant(tsp_rank *rank, int32_t space, const void *host_data,
                    int64_t bytes);
 
-/* Coordinate of this rank on axis number `axis` (0 = the mesh's first), and the
- * axis' size. */
+/* Coordinate of this rank on axis number `axis` (0 = the mesh's first). */
 int64_t tsp_axis_index(tsp_rank *rank, int32_t axis);
-int64_t tsp_axis_size(tsp_rank *rank, int32_t axis);
 
 /* Copies inside a memory space; the ranges must not overlap. */
 void tsp_copy(tsp_rank *rank, int32_t space, int32_t stream, void *dst,
@@ -467,7 +465,8 @@ int32_t tsp_num_ranks(tsp_context *context);
 const char *tsp_description(tsp_context *context);
 const char *tsp_stats(tsp_context *context);
 
-/* Writes the trace (Chrome trace format; a process a rank, a thread a worker). */
+/* Writes the trace of a context that records one (Chrome trace format; a process
+ * a rank, a thread a worker). */
 int tsp_write_trace(tsp_context *context, const char *path);
 
 /* The command line of an executable, for the linked model and for any. Exit

@@ -253,11 +253,15 @@ static void writeSafetensors(OutputFile &file,
     });
 }
 
-void tsp::runtime::checkWritable(const std::string &path) {
+void tsp::runtime::checkTensorsWritable(const std::string &path) {
   if (!endsWith(path, ".npz") && !endsWith(path, ".npy") &&
       !endsWith(path, ".safetensors"))
     throw Error(path + ": unknown kind of file; expected .npz, .npy or "
                        ".safetensors");
+  checkWritable(path);
+}
+
+void tsp::runtime::checkWritable(const std::string &path) {
   bool existed = access(path.c_str(), F_OK) == 0;
   FILE *file = fopen(path.c_str(), "ab");
   if (!file)
@@ -269,7 +273,7 @@ void tsp::runtime::checkWritable(const std::string &path) {
 
 void tsp::runtime::writeTensors(const std::string &path,
                                 const std::vector<OutputTensor> &tensors) {
-  checkWritable(path);
+  checkTensorsWritable(path);
   bool isNpy = endsWith(path, ".npy");
   if (isNpy && tensors.size() != 1)
     throw Error(format("%s: an .npy file holds one result, but there are %zu; "

@@ -27,9 +27,12 @@ struct OutputTensor {
   int64_t bytes() const { return countElements(shape) * dtypeSize(dtype); }
 };
 
-/// Throws an Error unless the file has a known ending and can be written.
-/// Leaves an existing file as it is.
+/// Throws an Error unless the file can be written. Leaves an existing file as
+/// it is, and none where there was none.
 void checkWritable(const std::string &path);
+
+/// The same for a file of tensors, whose ending must be known too.
+void checkTensorsWritable(const std::string &path);
 
 /// Writes .npz, .npy (one tensor) or .safetensors, by the ending.
 void writeTensors(const std::string &path,

@@ -10,6 +10,8 @@
 #include "io/TensorFile.h"
 #include "io/Writer.h"
 
+#include <algorithm>
+#include <clocale>
 #include <gtest/gtest.h>
 #include <random>
 #include <unistd.h>
@@ -190,7 +192,10 @@ TEST(Files, Errors) {
 
 TEST(Files, Unwritable) {
   EXPECT_THROW(checkWritable("/no/such/folder/x.npz"), Error);
-  EXPECT_THROW(checkWritable("/tmp/x.txt"), Error);
+  EXPECT_THROW(checkTensorsWritable("/tmp/x.txt"), Error);
+  std::string path = tempPath("unwritten.txt");
+  checkWritable(path);
+  EXPECT_NE(access(path.c_str(), F_OK), 0);
   EXPECT_THROW(writeText("/dev/full", std::string(100000, 'x')), Error);
 }
 
@@ -280,6 +285,22 @@ TEST(JsonReader, ValuesAndMistakes) {
   EXPECT_THROW(Json::parse(std::string(100000, '[')), Error);
   EXPECT_THROW(Json::parse("1.5").asInt("x"), Error);
   EXPECT_EQ(Json::parse(jsonString("a\"\\\n\x01")).text, "a\"\\\n\x01");
+}
+
+/// The process that a model runs in may write numbers with a comma.
+TEST(JsonReader, EveryLocaleHasAPoint) {
+  const char *names[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "fr_FR"};
+  std::string before = setlocale(LC_NUMERIC, nullptr);
+  bool found = std::any_of(std::begin(names), std::end(names), [](auto *name) {
+    return setlocale(LC_NUMERIC, name) != nullptr;
+  });
+  if (!found)
+    GTEST_SKIP() << "no locale with a comma is installed";
+  std::string written = format("%.2f", 0.25);
+  double read = Json::parse("0.25").asDouble("x");
+  setlocale(LC_NUMERIC, before.c_str());
+  EXPECT_EQ(written, "0.25");
+  EXPECT_EQ(read, 0.25);
 }
 
 TEST(SmallFloats, AllValuesSurviveARoundTrip) {
