@@ -22,7 +22,10 @@ def read(source: Any) -> Any:
         with open(source, "rb") as file:
             source = file.read()
     if isinstance(source, (bytes, bytearray)):
-        return jax.export.deserialize(bytearray(source))
+        try:
+            return jax.export.deserialize(bytearray(source))
+        except Exception as error:  # of the flatbuffers package, of many kinds
+            raise ValueError(f"expected a serialized jax.export artifact, found {bytes(source[:8])!r}..., which cannot be read as one") from error
     return None
 
 

@@ -51,7 +51,8 @@ def export(fn: Any, *args: Any, path: str | os.PathLike | None = None, entry: st
     `path` also writes the text. Arguments carry their pytree path as tsp.name and
     their role as tsp.kind. An artifact with symbolic sizes is made static by `args`.
 
-    ValueError if a state has no result of its structure, or several.
+    ValueError if a state has no result of its structure, or several, or if there is
+    no argument of a number in `params` or `state`.
     """
     entries = fn if isinstance(fn, Mapping) else {entry: Entry(fn, args, params, state, names)}
     if isinstance(fn, Mapping) and args:
@@ -72,7 +73,10 @@ def _mesh_scope(mesh: str | Mapping[str, int] | None) -> Any:
     if not mesh:
         return contextlib.nullcontext()
     if isinstance(mesh, str):
-        mesh = {axis: int(size) for axis, size in (part.split("=") for part in mesh.split(","))}
+        parts = [part.partition("=") for part in mesh.split(",")]
+        if not all(axis and size.isdecimal() for axis, _, size in parts):
+            raise ValueError(f"mesh {mesh!r}: expected AXIS=SIZE,..., as in 'd=2,t=4'")
+        mesh = {axis: int(size) for axis, _, size in parts}
     return jax.sharding.use_abstract_mesh(AbstractMesh(tuple(mesh.values()), tuple(mesh)))
 
 
@@ -81,6 +85,10 @@ def _lower(name: str, entry: Entry) -> tuple[str, Signature]:
     fn: Callable = exported.call if exported is not None else entry.fn
     jitted = fn if hasattr(fn, "trace") else jax.jit(fn, keep_unused=True)
     args = tuple(entry.args)
+    for role, numbers in (("params", entry.params), ("state", entry.state)):
+        for number in numbers:
+            if number not in range(len(args)):
+                raise ValueError(f"entry {name}: {role} names argument {number!r}, but the arguments are numbered 0 to {len(args) - 1}")
     lowered = jitted.trace(*args).lower(lowering_platforms=("cpu",))
     text = module_text.make_static(lowered.as_text(debug_info=True))
 

@@ -66,6 +66,8 @@ class Model:
     def __call__(self, *args: Any, entry: str = "main") -> Any:
         """Runs `entry` on pytrees. TypeError if they are not those of the export."""
         import jax
+        if entry not in self._entries:
+            raise ValueError(f"the model has no entry {entry!r}; it has {list(self._entries)}")
         signature = self._signatures.get(entry)
         if signature is None:
             raise ValueError(f"no signature of entry {entry!r}: use call(), or compile what tsp.export() returned")
@@ -79,6 +81,8 @@ class Model:
     def call(self, arguments: Mapping[str, Any], entry: str = "main") -> list[np.ndarray]:
         """Runs `entry` on arrays by argument name (`argN` works too), for models whose
         pytrees are not known. Returns all results, states too, as arrays."""
+        if entry not in self._entries:
+            raise ValueError(f"the model has no entry {entry!r}; it has {list(self._entries)}")
         for name, value in arguments.items():
             self._context.set(entry, self._described(entry, name), name, np.asarray(value))
         self._context.call(entry)
@@ -183,8 +187,9 @@ def compile(program: Program | str | os.PathLike | Callable, *args: Any, mesh: s
             link_us: float = 0, devices: str | None = None, graphs: bool = False, **export_options: Any) -> Model:
     """Compiles a program and loads it.
 
-    program  what `tsp.export` returned, the path of a .mlir file, or a function,
-             which is exported with `args` and `export_options` (params, state, ..)
+    program  what `tsp.export` returned, the path of a .mlir file or of a portable
+             StableHLO artifact, or a function, which is exported with `args` and
+             `export_options` (params, state, ..)
     mesh     "d=2,t=4" or {"d": 2, "t": 4}: the ranks, threads of this process
     strategy none, tp, tsp, .. as in `tsp-compile --help`
     options  further options of tsp-compile, such as "--remarks" (printed text is

@@ -38,31 +38,40 @@ class Context:
 
     def __init__(self, library: str | os.PathLike, *, threads: int = 0, trace: bool = False, link_gbps: float = 0, link_us: float = 0,
                  devices: str | None = None, graphs: bool = False):
-        self._context = None
+        self._handle: int | None = None
         self._library = _declare(ctypes.CDLL(os.fspath(library)))
         options = _Options()
         self._library.tsp_options_init(ctypes.byref(options))
         options.threads, options.trace, options.link_gbps, options.link_us = threads, trace, link_gbps, link_us
         options.devices, options.graphs = devices.encode() if devices else None, graphs
-        self._context = self._library.tsp_context_create(None, ctypes.byref(options))
+        self._handle = self._library.tsp_context_create(None, ctypes.byref(options))
         message = self._library.tsp_error(self._context)
         if message:
             raise RuntimeFailure(message.decode())
         self.description: dict[str, Any] = json.loads(self._library.tsp_description(self._context))
 
     def close(self) -> None:
-        """Ends the ranks; nothing may be called afterwards."""
-        if self._context:
-            self._library.tsp_context_destroy(self._context)
-            self._context = None
+        """Ends the ranks; what is called afterwards is refused."""
+        if self._handle:
+            self._library.tsp_context_destroy(self._handle)
+            self._handle = None
+
+    @property
+    def _context(self) -> int:
+        if not self._handle:
+            raise RuntimeFailure("the model is closed")
+        return self._handle
 
     def add_file(self, path: str | os.PathLike) -> None:
         """A .safetensors, .npz or .npy file from which calls read their arguments."""
         self._check(self._library.tsp_add_file(self._context, os.fspath(path).encode()))
 
     def set(self, entry: str, argument: dict[str, Any], name: str, value: np.ndarray) -> None:
-        """Hands a whole array to the ranks; `argument` is its part of the description."""
+        """Hands a whole array to the ranks; `argument` is its part of the description.
+        Numbers become the argument's type, but not fractions integers."""
         number, dtype = DTYPES[argument["dtype"]]
+        if _kind(value.dtype) > _kind(dtype) or not _fits(value, dtype):
+            raise RuntimeFailure(f"argument '{name}': expected {argument['dtype']}, found {value.dtype} whose values it cannot hold")
         array = np.asarray(value, dtype=dtype, order="C")  # ascontiguousarray would give scalars a dim
         shape = (ctypes.c_int64 * max(array.ndim, 1))(*array.shape)
         data = array.ctypes.data_as(ctypes.c_void_p)
@@ -104,6 +113,23 @@ class Context:
     def _check(self, status: int) -> None:
         if status:
             raise RuntimeFailure(self._library.tsp_error(self._context).decode())
+
+
+def _kind(dtype: np.dtype) -> int:
+    """Numbers of a kind are also numbers of those after it: truth, integer, real."""
+    if dtype.kind == "b":
+        return 0
+    if dtype.kind in "iu" or dtype in (DTYPES["i4"][1], DTYPES["ui4"][1]):
+        return 1
+    return 2 if dtype.kind == "f" or dtype in (entry[1] for entry in DTYPES.values()) else 3
+
+
+def _fits(value: np.ndarray, dtype: np.dtype) -> bool:
+    """Whether integers keep their values in a type of integers."""
+    if _kind(value.dtype) != 1 or _kind(dtype) != 1 or value.dtype == dtype or value.size == 0:
+        return True
+    limits = ml_dtypes.iinfo(dtype)
+    return limits.min <= int(value.min()) and int(value.max()) <= limits.max
 
 
 def _declare(library: Any) -> Any:

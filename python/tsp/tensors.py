@@ -57,10 +57,14 @@ def save_tensors(path: str | os.PathLike, tensors: dict[str, Any]) -> None:
 
 
 def load_tensors(path: str | os.PathLike) -> dict[str, np.ndarray]:
-    """Reads the arrays of a .safetensors or .npz file by name."""
-    if os.path.splitext(os.fspath(path))[1] == ".npz":
+    """Reads the arrays of a .safetensors or .npz file by name. ValueError for any
+    other ending."""
+    ending = os.path.splitext(os.fspath(path))[1]
+    if ending == ".npz":
         with np.load(path) as file:
             return dict(file)
+    if ending != ".safetensors":
+        raise ValueError(f"{path}: expected a .safetensors or .npz file")
     with open(path, "rb") as file:
         header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
         data = file.read()

@@ -3,6 +3,7 @@
 """Finds and runs the command line tools."""
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import shutil
@@ -39,13 +40,18 @@ def mesh_text(mesh: str | Mapping[str, int] | None) -> str:
 
 def compile_program(program: Program | str | os.PathLike, output: str | os.PathLike, *, mesh: str | Mapping[str, int] | None = None,
                     strategy: str = "none", emit: str = "exe", options: Sequence[str] = ()) -> str:
-    """Runs `tsp-compile` on a program or the path of a .mlir file and returns what
-    it printed (remarks, reports). CompileError with its diagnostic if it fails."""
+    """Runs `tsp-compile` on a program, the path of a .mlir file or that of a portable
+    StableHLO artifact (bytecode, as other frameworks write it), and returns what it
+    printed (remarks, reports). CompileError with its diagnostic if it fails."""
     with tempfile.TemporaryDirectory() as folder:
         source = program
         if isinstance(program, Program):
             source = os.path.join(folder, "program.mlir")
             program.save(source)
+        elif (data := _portable_artifact(program)) is not None:
+            from tsp.artifacts import portable_to_text
+            source = os.path.join(folder, "program.mlir")
+            pathlib.Path(source).write_text(portable_to_text(data))
         command = [find_tool("tsp-compile"), os.fspath(source), "-o", os.fspath(output), f"--emit={emit}", f"--strategy={strategy}"]
         if mesh_text(mesh):
             command.append(f"--mesh={mesh_text(mesh)}")
@@ -54,3 +60,11 @@ def compile_program(program: Program | str | os.PathLike, output: str | os.PathL
     if done.returncode:
         raise CompileError(f"{' '.join(command)}\nexit code {done.returncode}\n{done.stderr}")
     return done.stdout + done.stderr
+
+
+def _portable_artifact(path: str | os.PathLike) -> bytes | None:
+    """The bytes of a file if they are a portable StableHLO artifact, else None."""
+    with contextlib.suppress(OSError), open(path, "rb") as file:
+        if file.read(4) == b"ML\xefR":
+            return b"ML\xefR" + file.read()
+    return None

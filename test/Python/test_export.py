@@ -55,6 +55,22 @@ def test_state_without_result_is_an_error():
         tsp.export(lambda params, state: params + state["b"].sum(), np.ones(3, np.float32), {"b": np.ones(5, np.float32)}, state=(1,))
 
 
+@pytest.mark.parametrize("options, message", [
+    (dict(mesh="t"), "mesh 't': expected AXIS=SIZE"), (dict(mesh="t=x"), "mesh 't=x': expected AXIS=SIZE"),
+    (dict(params=(3,)), "params names argument 3, but the arguments are numbered 0 to 1"),
+    (dict(params=("x",)), "params names argument 'x'"), (dict(state=(2,)), "state names argument 2"),
+])
+def test_wrong_options_are_errors(options, message):
+    with pytest.raises(ValueError, match=message):
+        tsp.export(lambda params, x: params + x, np.ones(3, np.float32), np.ones(3, np.float32), **options)
+
+
+def test_other_files_are_no_artifacts(tmp_path):
+    (tmp_path / "x.bin").write_bytes(b"anything else")
+    with pytest.raises(ValueError, match="expected a serialized jax.export artifact, found b'anything'"):
+        tsp.export(tmp_path / "x.bin", np.ones(3, np.float32))
+
+
 def test_state_with_several_candidates_takes_the_one_given():
     def swap(a, b):
         return b + 1, a + 1

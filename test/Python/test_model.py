@@ -3,6 +3,7 @@
 """tsp.compile: callables that keep parameters and states with the ranks."""
 import functools
 
+import jax
 import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
@@ -52,6 +53,23 @@ def test_bf16_and_names(tmp_path):
             model.call({"z": X})
 
 
+def test_wrong_calls_are_refused(tmp_path):
+    with tsp.compile(lambda ids: ids + 1, np.zeros(2, np.int32)) as model:
+        np.testing.assert_array_equal(model(np.array([1, 2], np.int64)), [2, 3])
+        with pytest.raises(tsp.RuntimeFailure, match="expected i32, found float32"):
+            model(np.array([1.5, 2], np.float32))
+        with pytest.raises(tsp.RuntimeFailure, match="expected i32, found int64"):
+            model(np.array([1, 1 << 40], np.int64))
+        with pytest.raises(ValueError, match="no entry 'train'; it has .'main'."):
+            model(np.zeros(2, np.int32), entry="train")
+        with pytest.raises(tsp.RuntimeFailure, match="no trace was recorded"):
+            model.write_trace(tmp_path / "trace.json")
+    with pytest.raises(tsp.RuntimeFailure, match="the model is closed"):
+        model(np.zeros(2, np.int32))
+    with pytest.raises(tsp.RuntimeFailure, match="threads of a rank: expected 1 to 1024, or 0"):
+        tsp.compile(lambda ids: ids + 1, np.zeros(2, np.int32), threads=-1)
+
+
 def test_wrong_structures_are_refused():
     with tsp.compile(affine, PARAMS, X, params=(0,)) as model:
         with pytest.raises(TypeError, match="takes 2 arguments, found 1"):
@@ -62,6 +80,14 @@ def test_wrong_structures_are_refused():
             model(PARAMS, None)
         with pytest.raises(tsp.RuntimeFailure, match="expected 2x3xf32, found 1x3xf32"):
             model(PARAMS, X[:1])
+
+
+def test_a_portable_artifact_compiles(tmp_path):
+    exported = jax.export.export(jax.jit(affine))(PARAMS, X)
+    (tmp_path / "affine.mlirbc").write_bytes(exported.mlir_module_serialized)
+    with tsp.compile(tmp_path / "affine.mlirbc") as model:
+        result, = model.call({"arg0": PARAMS["b"], "arg1": PARAMS["w"], "arg2": X})
+        np.testing.assert_allclose(result, affine(PARAMS, X)["y"], rtol=1e-6)
 
 
 def test_a_refused_program_gives_the_diagnostic():
