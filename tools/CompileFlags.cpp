@@ -8,6 +8,7 @@
 #include "CompileFlags.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -94,6 +95,9 @@ CommandLine tsp::parseCommandLine(int argc, char **argv, StringRef overview, boo
         cl::value_desc("KIND"), cl::location(options.emit), cl::init("exe"), cl::cat(category));
   }
   cl::HideUnrelatedOptions(category);
+  cl::SetVersionPrinter([](raw_ostream &os) {
+    os << "tsp " TSP_VERSION ", on LLVM " LLVM_VERSION_STRING "\n";
+  });
   cl::ParseCommandLineOptions(argc, argv, overview);
   options.params.assign(params.begin(), params.end());
   options.schedules.assign(schedules.begin(), schedules.end());

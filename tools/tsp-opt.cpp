@@ -15,7 +15,8 @@ EXAMPLES
   One pass:
     tsp-opt model.mlir --tsp-raise-attention=remarks
 
-  A phase of tsp-compile (import, raised, local, scheduled, kernels, codegen, buffers, runtime):
+  A phase of tsp-compile (import, raised, sharded, local, scheduled, kernels, codegen, buffers,
+  runtime):
     tsp-compile model.mlir -o local.mlir --mesh=t=4 --strategy=tsp --emit=mlir-local
     tsp-opt local.mlir --tsp-phase-scheduled
 

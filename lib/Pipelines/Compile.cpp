@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "tsp/Pipelines/Compile.h"
+#include "DiagnosticPrinter.h"
 #include "Report.h"
 #include "tsp/Host/Link.h"
 #include "tsp/Host/ModelDescription.h"
@@ -184,6 +185,11 @@ static LogicalResult writeText(ModuleOp module, StringRef path,
     return module.emitError("cannot write '") << path << "': " << code.message();
   if (failed(write(file.os())))
     return failure();
+  file.os().flush();
+  if ((code = file.os().error())) {
+    file.os().clear_error();
+    return module.emitError("cannot write '") << path << "': " << code.message();
+  }
   file.keep();
   return success();
 }
@@ -267,6 +273,11 @@ LogicalResult tsp::compile(ModuleOp module, const CompileOptions &options) {
     phaseOptions.vectorBits = 256;
   if (failed(checkEntries(module)) || failed(setMesh(module, options.mesh)))
     return failure();
+  if (options.strategy != "none" && options.from.empty() && !module->hasAttr("tsp.mesh"))
+    return emitError(UnknownLoc::get(module.getContext()))
+           << "--strategy=" << options.strategy
+           << ": expected a mesh of ranks, as the program has none of its own; give it by --mesh, "
+              "as in --mesh=t=4";
   // The code of a GPU's kernels, made once: for the report and for the binary.
   std::optional<DeviceCode> device;
   auto compileDevice = [&]() -> LogicalResult {
@@ -327,13 +338,17 @@ int tsp::compileFile(StringRef input, const CompileOptions &options) {
   auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(input, /*IsText=*/true);
   if (!buffer)
     return fail(("cannot read '" + input + "': " + buffer.getError().message()).str());
+  StringRef bytes = (*buffer)->getBuffer();
+  if (bytes.starts_with("ML\xEFR") && bytes.contains("StableHLO_v"))
+    return fail(("'" + input + "' is a portable StableHLO artifact (bytecode), expected text; "
+                 "tsp.compile_program of the Python package takes it").str());
   DialectRegistry registry;
   registerDialects(registry);
   MLIRContext context(registry);
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(*buffer), llvm::SMLoc());
   context.printOpOnDiagnostic(false); // the place in the source is enough
-  SourceMgrDiagnosticHandler handler(sources, &context, llvm::errs());
+  DiagnosticPrinter printer(sources, &context);
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
   if (!module)
     return 1; // the parser has said why

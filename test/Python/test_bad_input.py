@@ -60,6 +60,12 @@ def test_malformed_modules(tmp_path, text):
     refused(compile_command(tmp_path / "bad.mlir", tmp_path))
 
 
+def test_portable_bytecode_is_no_text(tmp_path):
+    exported = jax.export.export(jax.jit(lambda x: x + 1))(X)
+    (tmp_path / "add.mlirbc").write_bytes(exported.mlir_module_serialized)
+    refused(compile_command(tmp_path / "add.mlirbc", tmp_path), "add.mlirbc", "expected text", "tsp.compile_program")
+
+
 def test_truncated_module(product, tmp_path):
     text = (product / "product.mlir").read_text()
     (tmp_path / "bad.mlir").write_text(text[:len(text) // 2])

@@ -25,9 +25,18 @@
 // PTX: error: --emit=ptx: expected one GPU architecture, as in --target=cuda:sm_80, found --target=host
 // RUN: not tsp-compile %s -o %t --target-cpu=z80 2>&1 | FileCheck %s --check-prefix=CPU
 // CPU: error: --target-cpu: expected native, generic or a CPU that LLVM knows, found 'z80'
+// RUN: not tsp-compile %s -o %t --strategy=tsp 2>&1 | FileCheck %s --check-prefix=ONERANK
+// ONERANK: {{^}}error: --strategy=tsp: expected a mesh of ranks, {{.*}} as in --mesh=t=4
+// RUN: not tsp-compile %s -o %t --mesh=t=2 --prefetch=-2 2>&1 | FileCheck %s --check-prefix=PREFETCH
+// PREFETCH: error: option prefetch: expected a number of parts, or -1 (by cost), found -2
+// RUN: not tsp-compile %s -o /dev/full --emit=mlir-import 2>&1 | FileCheck %s --check-prefix=FULL
+// FULL: {{^}}error: cannot write '/dev/full': No space left on device
+// RUN: not tsp-compile %s -o %t --report=/dev/full 2>&1 | FileCheck %s --check-prefix=FULL
+// RUN: tsp-compile --version | FileCheck %s --check-prefix=VERSION
+// VERSION: tsp {{[0-9.]+}}, on LLVM 22
 // RUN: echo "module {}" > %t.empty.mlir
 // RUN: not tsp-compile %t.empty.mlir -o %t 2>&1 | FileCheck %s --check-prefix=EMPTY
-// EMPTY: error: expected a program with a public function, found none
+// EMPTY: {{^}}error: expected a program with a public function, found none
 
 // Every phase can be looked at, and started from.
 // RUN: tsp-compile %s -o - --emit=mlir-buffers | FileCheck %s --check-prefix=BUFFERS
@@ -40,6 +49,9 @@
 // RUN: tsp-compile %s -o %t.kernels.mlir --emit=mlir-kernels
 // RUN: tsp-compile %t.kernels.mlir --from=mlir-kernels -o - --emit=llvm --target-cpu=generic | FileCheck %s --check-prefix=LLVM
 // LLVM: define void @tsp_entry_main(ptr
+// What has no place in a file is told by its name.
+// RUN: tsp-compile %s -o %t.mlir --emit=mlir-sharded --mesh=t=2 --strategy=tsp --remarks 2>&1 | FileCheck %s --check-prefix=NAME
+// NAME: {{^}}remark: x: placement: dim 0 (token, 4 elements) over "t", 2 a rank
 // RUN: tsp-compile %s -o %t.exe --report=%t.json -v 2>&1 | FileCheck %s --check-prefix=TIMES
 // TIMES: s  import
 // TIMES: s  link
@@ -48,7 +60,7 @@
 // REPORT: "staging_bytes": 0
 // RUN: %t.exe --describe | FileCheck %s --check-prefix=DESCRIBE
 // DESCRIBE: x
-func.func public @main(%x: tensor<4xf32> {tsp.name = "x"}) -> tensor<4xf32> {
+func.func public @main(%x: tensor<4xf32> {tsp.name = "x"} loc("x")) -> tensor<4xf32> {
   %0 = stablehlo.negate %x : tensor<4xf32>
   return %0 : tensor<4xf32>
 }

@@ -38,7 +38,7 @@ struct PipelineOptions {
 };
 
 /// A phase of the compiler: `--emit=mlir-<name>` stops after it, and the
-/// pipeline `tsp-<name>` of tsp-opt runs it alone.
+/// pipeline `tsp-phase-<name>` of tsp-opt runs it alone.
 struct Phase {
   llvm::StringRef name, summary;
   void (*build)(mlir::OpPassManager &, const PipelineOptions &);
