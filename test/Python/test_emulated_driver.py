@@ -161,6 +161,16 @@ def test_what_is_wrong_with_memory(device):
     fails("CUDA_ERROR_INVALID_VALUE", "cuMemsetD8_v2", buffer.pointer, ctypes.c_ubyte(0), ctypes.c_size_t(1))
 
 
+@emulated
+def test_allocations_lie_apart(device):
+    """An index that is far off is in no other allocation."""
+    buffers = sorted((device.empty((size,), np.uint8) for size in (1, 5000, 3 << 20, 64, 5000, 2 << 20)), key=lambda buffer: buffer.pointer.value)
+    for one, other in zip(buffers, buffers[1:]):
+        assert other.pointer.value - one.pointer.value - one.nbytes >= max(1 << 20, one.nbytes)
+    for buffer in buffers:
+        buffer.free()
+
+
 def test_memory_is_counted(device):
     free, total = ctypes.c_size_t(), ctypes.c_size_t()
     call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))

@@ -21,6 +21,7 @@
 using namespace tsp::emulation;
 
 constexpr size_t largestPoisoned = size_t(1) << 30;
+constexpr size_t smallestGap = size_t(1) << 20, largestGap = size_t(1) << 30;
 
 Memory &Memory::get() {
   static Memory *memory = new Memory;
@@ -32,9 +33,11 @@ static size_t pageSize() {
   return size;
 }
 
-/// Bytes of whole pages, and one page without access.
+/// Bytes of whole pages, and of as many without access, so that what is beyond
+/// an allocation is in no other, even where an index is far off.
 static size_t mappedSize(size_t size) {
-  return (size + pageSize() - 1) / pageSize() * pageSize() + pageSize();
+  size_t used = (size + pageSize() - 1) / pageSize() * pageSize();
+  return used + std::clamp(used, smallestGap, largestGap);
 }
 
 CUresult Memory::allocate(size_t size, Allocation::Kind kind, CUcontext context,
@@ -46,12 +49,11 @@ CUresult Memory::allocate(size_t size, Allocation::Kind kind, CUcontext context,
   std::unique_lock<std::shared_mutex> lock(mutex);
   if (onDevice && used[device] + int64_t(size) > options().memoryBytes)
     return CUDA_ERROR_OUT_OF_MEMORY;
-  void *base = mmap(nullptr, mappedSize(size), PROT_READ | PROT_WRITE,
+  void *base = mmap(nullptr, mappedSize(size), PROT_NONE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (base == MAP_FAILED)
     return CUDA_ERROR_OUT_OF_MEMORY;
-  mprotect(static_cast<char *>(base) + mappedSize(size) - pageSize(),
-           pageSize(), PROT_NONE);
+  mprotect(base, size, PROT_READ | PROT_WRITE);
   if (size <= largestPoisoned)
     memset(base, 0xFF, size);
   Allocation range{reinterpret_cast<uintptr_t>(base),
