@@ -7,22 +7,26 @@ import pytest
 import cuda_driver
 import device_code
 import device_runner
+import kernel_faults
 from test_kernels_gemm import FORMS, LIMITS, dot_text, error, on_device, random
 
 pytestmark = pytest.mark.skipif(not device_runner.available(), reason="needs tsp-opt and the emulation")
 
 # Dims of a that are [m, k] or [k, m], of b that are [n, k] or [k, n].
 LAYOUTS = {"tn": (1, 1), "tt": (1, 0), "nt": (0, 0), "nn": (0, 1)}
-# (m, n, k) for which a tile is chosen (for 108 processors), and its blocks. The second of a pair has ragged edges.
+# (m, n, k) for which a tile is chosen (for 108 processors), its blocks, threads and KB of shared memory. The second of a pair has ragged edges. Tiles turned
+# round take as much, so m and n are such that there would be another number of those.
 TILES = {
-    "128x256": ((2048, 3072, 192), 192), "128x256_ragged": ((2040, 3080, 136), 208),
-    "128x128": ((1280, 1280, 160), 100), "128x128_ragged": ((1272, 1144, 104), 90),
-    "64x128": ((512, 1536, 96), 96), "64x128_ragged": ((504, 1528, 40), 96),
-    "64x64": ((512, 640, 320), 80), "64x64_ragged": ((504, 616, 136), 80),
-    "32x64": ((256, 512, 320), 64), "32x64_ragged": ((248, 488, 136), 64),
-    "16x128": ((16, 13824, 192), 108), "16x128_ragged": ((8, 13752, 72), 108),
-    "registers": ((131, 67, 37), 6), "registers_short": ((65, 129, 5), 6),
-    "four_bytes": ((66, 130, 70), 9), "eight_bytes": ((68, 132, 76), 9),
+    "128x256": ((2176, 3072, 192), 204, 256, 144), "128x256_ragged": ((2168, 3064, 136), 204, 256, 144),
+    "256x128_ragged": ((27640, 128, 72), 108, 256, 144),
+    "128x128": ((1280, 1280, 160), 100, 128, 64), "128x128_ragged": ((1272, 1144, 104), 90, 128, 64),
+    "64x128": ((576, 1536, 96), 108, 128, 48), "64x128_ragged": ((568, 1528, 40), 108, 128, 48),
+    "128x64_ragged": ((13816, 64, 72), 108, 128, 48),
+    "64x64": ((512, 640, 320), 80, 128, 64), "64x64_ragged": ((504, 616, 136), 80, 128, 64),
+    "32x64": ((256, 512, 320), 64, 128, 48), "32x64_ragged": ((248, 488, 136), 64, 128, 48),
+    "16x128": ((16, 13824, 192), 108, 128, 72), "16x128_ragged": ((8, 13752, 72), 108, 128, 72),
+    "registers": ((131, 67, 37), 6, 128, 24), "registers_short": ((65, 129, 5), 6, 128, 24),
+    "four_bytes": ((66, 130, 70), 9, 128, 48), "eight_bytes": ((68, 132, 76), 9, 128, 48),
 }
 
 
@@ -47,14 +51,35 @@ def tiles(tmp_path_factory):
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("name", TILES)
 def test_tile(tiles, name, layout):
-    (m, n, k), blocks = TILES[name]
+    (m, n, k), blocks, threads, kilobytes = TILES[name]
     kernel = tiles[f"k_{name}_{layout}"]
-    assert kernel.how.grid == (blocks, 1, 1)
+    assert (kernel.how.grid, kernel.how.block, kernel.how.shared) == ((blocks, 1, 1), (threads, 1, 1), kilobytes * 1024)
     rng = np.random.default_rng(0)
     lhs, rhs, *_ = shapes(m, n, k, layout)
     a, b = random(rng, lhs, "bf16"), random(rng, rhs, "bf16")
     found, = kernel([a, b], [((m, n), "bf16")])
     assert error(found, product(a, b, layout)) < LIMITS["bf16"]
+
+
+# The same in the 99 KB of sm_120 (for 188 processors).
+SMALLER = {"128x256": ((1912, 3000, 72), 180), "256x128": ((1016, 6000, 72), 188)}
+
+
+def test_largest_tiles_in_less_shared_memory(tmp_path):
+    script = f"""
+        from test_gpu_gemm import *
+        kernels = device_runner.compile_kernels("".join(dot_text(f"k_{{name}}", *shapes(*SMALLER[name][0], "tn"), "bf16")[0] for name in SMALLER),
+                                                {str(tmp_path)!r}, "sm_120")
+        rng = np.random.default_rng(0)
+        for name, ((m, n, k), blocks) in SMALLER.items():
+            kernel = kernels[f"k_{{name}}"]
+            assert (kernel.how.grid, kernel.how.block, kernel.how.shared) == ((blocks, 1, 1), (256, 1, 1), 96 * 1024), kernel.how
+            a, b = random(rng, (m, k), "bf16"), random(rng, (n, k), "bf16")
+            found, = kernel([a, b], [((m, n), "bf16")])
+            assert error(found, product(a, b, "tn")) < LIMITS["bf16"], name
+        """
+    run = cuda_driver.run_script(script, TSP_EMULATED_CAPABILITY="12.0")
+    assert run.returncode == 0, run.stderr
 
 
 TF32 = (", algorithm = <lhs_precision_type = tf32, rhs_precision_type = tf32, accumulation_type = f32, lhs_component_count = 1, "
@@ -152,7 +177,7 @@ def test_no_spills(tmp_path, architecture):
     if not device_code.find_tool("ptxas"):
         pytest.skip("needs ptxas (./bootstrap)")
     text = long_products() + "".join(dot_text(f"{name}_{layout}", *shapes(*TILES[name][0], layout), "bf16")[0].replace("@", "@r_")
-                                     for name in TILES for layout in ("tn", "nt") if "128" not in name)
+                                     for name in TILES for layout in ("tn", "nt") if name.split("_")[0] not in LONG)
     text += "".join(dot_text(f"tf32_{name}_{layout}", *shapes(*LONG[name], layout), "f32", extra=TF32)[0] for name in LONG for layout in ("tn", "nn"))
     ends = "128x256", "64x64"
     text += "".join(dot_text(f"{dtype}_{name}_nn", *shapes(*LONG[name], "nn"), dtype)[0] for dtype in ("f32", "f64") for name in ends)
@@ -254,3 +279,44 @@ def test_checked():
         assert int(requests) > 0 and requests == passes, line
         if name.startswith("bf16_64x64_t"):
             assert sectors == ideal, line
+
+
+def printed_of_faults(m, n, k, faults, directory):
+    """Of faults (a function of the PTX) in a product: the faults, and what is printed of each. Without them its numbers are right."""
+    ptx, launches = device_runner.compile_ptx(dot_text("k", *shapes(m, n, k, "tn"), "bf16")[0], directory)
+    rng, seeded = np.random.default_rng(0), faults(ptx)
+    a, b = random(rng, (m, k), "bf16"), random(rng, (n, k), "bf16")
+    [found], printed = kernel_faults.run(ptx, launches["k"], [a, b], [((m, n), "bf16")], seeded, directory)
+    assert error(found, product(a, b, "tn")) < LIMITS["bf16"]
+    return seeded, printed
+
+
+def test_faults_of_order_are_named(tmp_path):
+    """One block, whose ring of four stages is filled four times and a step more: the last step reads where sums are put after the last barrier."""
+    def seeded(ptx):
+        faults = kernel_faults.of_copies(ptx)
+        faults.popitem()  # the last commit, of no copies
+        return faults
+    faults, printed = printed_of_faults(64, 64, 1088, seeded, tmp_path)
+    assert len(faults) == 23
+    for name in faults:
+        kernel_faults.check_is_named(name, faults, printed)
+
+
+def test_faults_of_edges_are_named(tmp_path):
+    """Edges in each dim: copies of what is beyond them, and by one element beyond; sums stored there."""
+    outside = r"access of 16 bytes at global address \S+ is out of bounds"
+    copies, ends = f"cp.async.*{outside}", f"st.global.*{outside}"
+
+    def seeded(ptx):
+        masks = kernel_faults.of_each(ptx, "mask of a copy removed", r"(cp\.async\S+\s+\[\S+\], \[\S+\], 16), %r\d+;", r"\1, 16;", copies)
+        return masks | kernel_faults.of_each(ptx, "mask of stores removed", r"@%p\d+ bra\s+\S+;", "", ends) | {
+            "a row of the left side too many": (r"setp\.lt\.u32\s+%p\d+, %r\d+, 40;", 0, kernel_faults.one_more, copies),
+            "a row of the right side too many": (r"setp\.lt\.u32\s+%p\d+, %r\d+, 72;", 0, kernel_faults.one_more, copies),
+            "a row of the result too many": (r"setp\.gt\.u32\s+%p\d+, %r\d+, 55;", 0, kernel_faults.one_more, ends)}
+    faults, printed = printed_of_faults(56, 72, 136, seeded, tmp_path)
+    # In the last step the first rows of the left side have others behind them: what is read there is multiplied by zeros of the right side.
+    within = faults.pop("mask of a copy removed 10")
+    assert within and len(faults) == 20
+    for name in faults:
+        kernel_faults.check_is_named(name, faults, printed)

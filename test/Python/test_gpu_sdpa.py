@@ -1,15 +1,16 @@
 # Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The attention core on a (possibly emulated) GPU against NumPy in f64: the cases of the host's test, and tensor cores' own."""
+import dataclasses
 import functools
 import re
 
 import numpy as np
 import pytest
 
-import cuda_driver
 import device_code
 import device_runner
+import kernel_faults
 from test_kernels_sdpa import CASES, LIMITS, Attention, check_masked_keys_have_no_influence, close
 
 pytestmark = pytest.mark.skipif(not device_runner.available(), reason="needs tsp-opt and the emulation")
@@ -22,10 +23,12 @@ WIDE = {
     "queries_in_shared": Attention(batch=9, queries=130, keys=70, heads=24, kv_heads=12, width=96, value_width=128, scale=0.1, causal=True, positions="s"),
     "two_row_tiles": Attention(batch=9, queries=130, keys=70, heads=24, kv_heads=12, width=32, value_width=64, scale=0.2, causal=True, positions="s"),
 }
+# Wide heads, and blocks enough: 128 rows in eight warps.
+EIGHT_WARPS = {f"eight_warps_{width}": dataclasses.replace(WIDE["queries_in_shared"], width=width, value_width=width, dtype="bf16") for width in (192, 256)}
 # Cases with a variant for sm_90a: one, two and three warpgroups with rows.
 WARPGROUPS = {name: case for name, case in (CASES | WIDE).items() if name not in ("one_key", "one_of_each", "odd")}
 ALL = CASES | WIDE
-SETS = {("sm_80", "bf16"): ALL, ("sm_80", "f16"): WIDE, ("sm_80", "f32"): CASES,
+SETS = {("sm_80", "bf16"): ALL | EIGHT_WARPS, ("sm_80", "f16"): WIDE, ("sm_80", "f32"): CASES,
         ("sm_80", "f64"): {name: CASES[name] for name in ("plain", "batch", "odd", "everything")},
         ("sm_90a", "bf16"): WARPGROUPS, ("sm_90a", "f16"): WIDE}
 
@@ -45,11 +48,12 @@ def kernels(tmp_path_factory):
 
 @pytest.mark.parametrize("architecture, dtype, name", [(*key, name) for key, cases in SETS.items() for name in cases])
 def test_case(kernels, architecture, dtype, name):
-    case = ALL[name]
+    case = SETS[architecture, dtype][name]
     case.dtype = dtype
     made = case.make()
     kernel = kernels(architecture, dtype)[name]
     assert kernel.how.name.endswith("_sm_90a") == (architecture == "sm_90a")
+    assert name not in EIGHT_WARPS or kernel.how.block == (256, 1, 1)
     found = kernel([array for array, _ in made.values()], case.text(made)[1])
     expected = case.expected(made)
     close(found[0], expected[0], LIMITS[dtype])
@@ -66,45 +70,82 @@ CHECKED = Attention(batch=9, queries=130, keys=400, heads=24, kv_heads=12, width
                     dtype="bf16")
 
 
-def test_checker_finds_nothing(tmp_path):
-    """Order of copies, products, registers and barriers: the first block of a kernel for sm_90a."""
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_90a"])
+def test_checker_finds_nothing(tmp_path, architecture):
+    """Order of copies, products, registers and barriers."""
     made = CHECKED.make()
     text, outputs = CHECKED.text(made)
-    ptx, launches = device_runner.compile_ptx(text, tmp_path, "sm_90a")
-    device_runner.DeviceKernel(device_runner.device("sm_90a").module(ptx, checker=True), launches["k"])([a for a, _ in made.values()], outputs)
+    ptx, launches = device_runner.compile_ptx(text, tmp_path, architecture)
+    module = device_runner.device(architecture).module(ptx, checker=True)
+    found = device_runner.DeviceKernel(module, launches["k"])([a for a, _ in made.values()], outputs)
+    close(found[0], CHECKED.expected(made)[0], LIMITS["bf16"])
 
 
-# What a faulty generator would leave out: pattern in the PTX, what stands in its place, what the checker says (None: the numbers are wrong).
+# Masks of scores: what is kept, or minus infinity.
+MASK = r"selp\.f32\s+(%r\d+), (?:0fFF800000, (%r\d+)|(%r\d+), 0fFF800000), %p\d+;"
+
+
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_90a"])
+def test_numbers_without_masks_are_wrong(tmp_path, architecture):
+    made = CHECKED.make()
+    text, outputs = CHECKED.text(made)
+    ptx, launches = device_runner.compile_ptx(text, tmp_path, architecture)
+    unmasked, count = re.subn(MASK, r"mov.b32 \1, \2\3;", ptx)
+    found = device_runner.DeviceKernel(device_runner.device(architecture).module(unmasked), launches["k"])([a for a, _ in made.values()], outputs)
+    with pytest.raises(AssertionError):
+        close(found[0], CHECKED.expected(made)[0], LIMITS["bf16"])
+    assert count > 0
+
+
+# What a faulty generator would leave out of the kernel for sm_90a.
 FAULTS = {
-    "wait_for_products": (r"wgmma\.wait_group\.sync\.aligned\s+1;", "", "wgmma"),
-    "fence_of_barriers": (r"fence\.mbarrier_init\.release\.cluster;", "", "no fence.mbarrier_init"),
-    "release": (r"mbarrier\.arrive\.shared\.b64\s+%rd\d+, \[.*?\];", "", "never"),
-    "acquire": (r"mbarrier\.try_wait\.parity\.shared\.b64\s+(%p\d+), .*?;", r"setp.eq.u32 \1, 0, 0;", "mbarrier"),
-    "mask": (r"selp\.f32\s+(%r\d+), (?:0fFF800000, (%r\d+)|(%r\d+), 0fFF800000), %p\d+;", r"mov.b32 \1, \2\3;", None),
+    "wait_for_products": (r"wgmma\.wait_group\.sync\.aligned\s+1;", None, "", "wgmma"),
+    "fence_of_barriers": (r"fence\.mbarrier_init\.release\.cluster;", None, "", "no fence.mbarrier_init"),
+    "release": (r"mbarrier\.arrive\.shared\.b64\s+%rd\d+, \[.*?\];", None, "", "never"),
+    "acquire": (r"mbarrier\.try_wait\.parity\.shared\.b64\s+(%p\d+), .*?;", None, r"setp.eq.u32 \1, 0, 0;", "mbarrier"),
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_faults_are_found(tmp_path, fault):
-    """In a process of its own, whose device does not work any more after that."""
-    pattern, instead, said = FAULTS[fault]
-    ptx, launches = device_runner.compile_ptx(CHECKED.text(CHECKED.make())[0], tmp_path, "sm_90a")
-    faulty, count = re.subn(pattern, instead, ptx)
-    assert count > 0
-    (tmp_path / "faulty.ptx").write_text(faulty)
-    how = launches["k"]
-    how.grid = (1, 1, 1) if said else how.grid
-    result = cuda_driver.run_script(f"""
-        import pathlib
-        import cuda_driver, device_runner, test_gpu_sdpa as test
-        from device_runner import Launch
-        made = test.CHECKED.make()
-        module = device_runner.device("sm_90a").module(pathlib.Path({str(tmp_path / "faulty.ptx")!r}).read_text(), checker={bool(said)})
-        found = device_runner.DeviceKernel(module, {how!r})([array for array, _ in made.values()], test.CHECKED.text(made)[1])
-        test.close(found[0], test.CHECKED.expected(made)[0], test.LIMITS["bf16"])
-        """)
-    assert result.returncode != 0
-    assert (said or "assert") in result.stderr, result.stderr
+def test_faults_are_found(tmp_path):
+    made = CHECKED.make()
+    text, outputs = CHECKED.text(made)
+    ptx, launches = device_runner.compile_ptx(text, tmp_path, "sm_90a")
+    first = dataclasses.replace(launches["k"], grid=(1, 1, 1))
+    _, printed = kernel_faults.run(ptx, first, [a for a, _ in made.values()], outputs, FAULTS, tmp_path, "sm_90a")
+    for name in FAULTS:
+        kernel_faults.check_is_named(name, FAULTS, printed)
+
+
+def test_faults_on_tensor_cores_are_named(tmp_path):
+    """The kernel for sm_80: its order; copies and positions of keys beyond the last one."""
+    case = Attention(queries=130, keys=130, heads=2, width=64, value_width=64, scale=0.125, causal=True, positions="s", dtype="bf16")
+    made = case.make()
+    text, outputs = case.text(made)
+    ptx, launches = device_runner.compile_ptx(text, tmp_path)
+    outside = r"access of \d+ bytes at global address \S+ is out of bounds"
+    copies, positions = f"cp.async.*{outside}", f"ld.global.*{outside}"
+    faults = kernel_faults.of_copies(ptx)
+    # The first tile has all its keys. Each other copies four parts of K and of V.
+    masked = r"(cp\.async\S+\s+\[\S+\], \[\S+\], 16), %r\d+;"
+    faults |= {f"mask of a copy removed {number}": (masked, number, r"\1, 16;", copies) for number in range(-8, 0)}
+    faults |= {"a key too many": (r"setp\.lt\.s32\s+%p\d+, %r\d+, 130;(?=\s*selp\.b32)", 0, kernel_faults.one_more, copies),
+               "position of a key too many": (r"min\.s32\s+%r\d+, %r\d+, 129;", None, kernel_faults.one_more, positions),
+               "bound of positions removed": (r"min\.s32\s+(%r\d+), (%r\d+), 129;", None, r"mov.b32 \1, \2;", positions)}
+    found, printed = kernel_faults.run(ptx, launches["k"], [a for a, _ in made.values()], outputs, faults, tmp_path)
+    for result, expected, limit in zip(found, case.expected(made), (LIMITS["bf16"], LIMITS["f32"])):
+        close(result, expected, limit)
+    for name in faults:
+        kernel_faults.check_is_named(name, faults, printed)
+
+
+def test_no_spills_in_eight_warps(tmp_path):
+    if not device_code.find_tool("ptxas"):
+        pytest.skip("needs ptxas (./bootstrap)")
+    text = "".join(case.text(case.make(), name)[0] for name, case in EIGHT_WARPS.items())
+    ptx, launches = device_runner.compile_ptx(text, tmp_path)
+    assert all(how.block == (256, 1, 1) for how in launches.values())
+    for name, kernel in device_code.resources(ptx, "sm_80").items():
+        assert kernel.spills == kernel.stack == 0, (name, kernel)
 
 
 # FlashAttention 2.6's kernels for sm_80 (bf16, 4 warps of 32 rows, no mask in the loop), from the wheel vllm-flash-attn 2.6.2 by nvdisasm: head size -> keys

@@ -1,10 +1,6 @@
 # Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Matrix products by warpgroups (sm_90a) on a (possibly emulated) GPU against NumPy: each tile, its edges, its code, its faults."""
-import dataclasses
-import json
-import re
-
 import ml_dtypes
 import numpy as np
 import pytest
@@ -12,6 +8,7 @@ import pytest
 import cuda_driver
 import device_code
 import device_runner
+import kernel_faults
 from ptx_snippets import to_tf32
 from test_gpu_gemm import LAYOUTS, TF32, product, shapes
 from test_kernels_gemm import LIMITS, check_epilogue, dot_text, error, random, reference
@@ -279,52 +276,22 @@ FAULTS = {
     "barrier before sums are staged removed": (r"bar\.sync\s+1, 128;", 0, "",
         "race at shared address .*: written by thread .* at PTX line .*st.shared"),
 }
-FAULT_SCRIPT = """
-import json, sys
-from test_gpu_warpgroup_gemm import *
-rng, device = np.random.default_rng(0), device_runner.device(ARCHITECTURE)
-a, b = random(rng, (64, 1024), "bf16"), random(rng, (64, 1024), "bf16")
-how = device_runner.Launch(**json.load(open({how!r})))
-for name, ptx in json.load(open({path!r})).items():
-    print("==", name, file=sys.stderr, flush=True)
-    try:
-        module = device.module(ptx)
-        found, = device_runner.DeviceKernel(module, how)([a, b], [((64, 64), "bf16")])
-        print(json.dumps([name, float(error(found, product(a, b, "tn")))]))
-    except cuda_driver.Error as problem:
-        print(json.dumps([name, str(problem)]))
-        cuda_driver.call("cuDevicePrimaryCtxReset_v2", device.ordinal)
-"""
-
-
-def seeded(ptx, pattern, number, replacement):
-    places = list(re.finditer(pattern, ptx))
-    place = places[number]
-    return ptx[:place.start()] + place.expand(replacement) + ptx[place.end():]
 
 
 @pytest.fixture(scope="module")
 def faults(tmp_path_factory):
-    """Of each fault, and of the kernel without one: its error or what the driver says, and what was printed."""
-    directory = tmp_path_factory.mktemp("faults")
+    """The error of the kernel without a fault, and what is printed of each."""
+    directory, rng = tmp_path_factory.mktemp("faults"), np.random.default_rng(0)
     ptx, launches = device_runner.compile_ptx(dot_text("k", *shapes(64, 64, 1024, "tn"), "bf16")[0], directory, ARCHITECTURE)
-    cases = {"none": ptx} | {name: seeded(ptx, *change) for name, (*change, _) in FAULTS.items()}
-    (directory / "cases.json").write_text(json.dumps(cases))
-    (directory / "how.json").write_text(json.dumps(dataclasses.asdict(launches["k"])))
-    script = FAULT_SCRIPT.format(how=str(directory / "how.json"), path=str(directory / "cases.json"))
-    done = cuda_driver.run_script(script, TSP_EMULATION_CHECK=1)
-    assert done.returncode == 0, done.stderr
-    printed = dict((part + "\n").split("\n", 1) for part in ("\n" + done.stderr).split("\n== ")[1:])
-    return {name: (result, printed[name]) for name, result in map(json.loads, done.stdout.splitlines())}
+    a, b = random(rng, (64, 1024), "bf16"), random(rng, (64, 1024), "bf16")
+    [found], printed = kernel_faults.run(ptx, launches["k"], [a, b], [((64, 64), "bf16")], FAULTS, directory, ARCHITECTURE)
+    return error(found, product(a, b, "tn")), printed
 
 
 def test_kernel_without_fault(faults):
-    result, printed = faults["none"]
-    assert isinstance(result, float) and result < LIMITS["bf16"], printed
+    assert faults[0] < LIMITS["bf16"]
 
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_fault_is_named(faults, name):
-    result, printed = faults[name]
-    assert isinstance(result, str), "the fault was not noticed"
-    assert re.search(FAULTS[name][3], printed), printed
+    kernel_faults.check_is_named(name, FAULTS, faults[1])

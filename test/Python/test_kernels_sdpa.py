@@ -27,7 +27,7 @@ class Attention:
     softcap: float = None
     causal: bool = False
     window: int = None
-    positions: str = None  # shape: "s" or "bs"
+    positions: str = None  # shape: "s" or "bs", or "zigzag": those of a rank of two
     position_type: str = "i32"
     query_start: int = 0
     segments: str = None
@@ -55,6 +55,9 @@ class Attention:
             kp = np.arange(sk)
             if self.positions == "bs":
                 qp, kp = qp[None] + np.arange(b)[:, None], np.repeat(kp[None], b, 0)
+            if self.positions == "zigzag":
+                kp = np.concatenate([np.array_split(kp, 4)[piece] for piece in (0, 3, 1, 2)])
+                qp = kp[:sq]
             made["qp"] = qp.astype(DTYPES[self.position_type]), self.position_type
             made["kp"] = kp.astype(DTYPES[self.position_type]), self.position_type
         if self.segments:
@@ -143,6 +146,8 @@ CASES = {
     "wide": Attention(queries=50, keys=70, heads=2, kv_heads=2, width=256, value_width=128, scale=0.06),
     "softcap": Attention(queries=40, keys=70, softcap=5.0, scale=1.0),
     "small_softcap": Attention(queries=40, keys=70, softcap=50.0, scale=0.01),
+    "zigzag": Attention(queries=150, keys=299, heads=4, kv_heads=2, causal=True, positions="zigzag"),
+    "zigzag_window": Attention(queries=150, keys=299, causal=True, window=40, positions="zigzag"),
     "window": Attention(queries=200, keys=200, causal=True, window=31, positions="s"),
     "window_only": Attention(queries=200, keys=200, window=31, positions="s", position_type="i64"),
     "bytes": Attention(queries=90, keys=90, causal=True, positions="s", position_type="i8"),

@@ -154,6 +154,17 @@ def test_product(name, shape, run):
         assert error(found, left.astype(np.float64) @ right.astype(np.float64)) < LIMITS[{BF16: "bf16", np.float16: "f16", np.float32: "f32"}[dtype]]
 
 
+def test_largest_tile(tmp_path):
+    """128 x 128, with ragged edges."""
+    weight, arguments, dtype = WEIGHTS["i8_groups"]
+    given = values((1790, 128), dtype, seed=2), *arguments(128, 2040)
+    text, inputs = kernel_text("k", multiply(weight), given)
+    kernel = device_runner.compile_kernels(text, tmp_path)["k"]
+    assert (kernel.how.grid, kernel.how.block, kernel.how.shared) == ((224, 1, 1), (256, 1, 1), 48 * 1024)
+    found, = kernel([given[i] for i in inputs], [((1790, 2040), "bf16")])
+    assert error(found, given[0].astype(np.float64) @ np.asarray(weight(*map(jnp.asarray, given[1:]))).astype(np.float64)) < LIMITS["bf16"]
+
+
 @pytest.mark.parametrize("m, k, n, group", [(3, 960, 512, 40), (5, 2400, 512, 24), (40, 960, 512, 40)])
 @pytest.mark.parametrize("target", TARGETS)
 def test_both_sides(target, m, k, n, group, tmp_path):
