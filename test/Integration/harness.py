@@ -82,11 +82,11 @@ def compile_case(exported: Exported, folder: pathlib.Path, mesh: str, strategy: 
     return executable
 
 
-def run(exported: Exported, executable: pathlib.Path, *options: str) -> Run:
-    """Runs the executable on the values of the case."""
+def run(exported: Exported, executable: pathlib.Path, *options: str, timeout: float = 300) -> Run:
+    """Runs the executable on the values of the case; seconds after which that has failed."""
     out, stats = executable.parent / "out.safetensors", executable.parent / "stats.json"
     command = [executable, f"--args={exported.parameters}", f"--args={exported.inputs}", f"--out={out}", f"--stats={stats}", *options]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
     assert done.returncode == 0, f"{' '.join(map(str, command))}\nexit code {done.returncode}\n{done.stderr}"
     tensors = tsp.load_tensors(out)
     signature = exported.program.signature()

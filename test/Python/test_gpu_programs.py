@@ -1,12 +1,16 @@
 # Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs compiled for cuda: the real executables, on the emulated driver and NCCL."""
+import functools
+import re
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from Integration import harness
+from Integration import harness, llama
 from Integration.case import Case
+from tsp.models import smollm2
 
 pytestmark = pytest.mark.skipif(not harness.tools_are_built(), reason="tsp-compile is not built")
 
@@ -49,10 +53,56 @@ def test_variants(run_emulated, monkeypatch, tmp_path, name, mesh, strategy, cap
     assert ("_sm_90a" in (tmp_path / "trace.json").read_text()) == ("9.0" in capabilities)
 
 
+@functools.cache
+def wide_heads():
+    """A block whose heads tensor cores take."""
+    return llama.block(smollm2.Config(layers=1, width=96, heads=6, kv_heads=3, ffn=160, vocab=72, theta=1e4), batch=2, length=72)
+
+
+ALL_STRATEGIES = [("", "none"), *((f"t={ranks}", strategy) for strategy in ("tsp", "tp", "tsp(zigzag)", "sp_gather", "data") for ranks in (1, 2, 4)),
+                  ("d=2,t=2", "data@d,tsp@t")]
+
+
+@pytest.fixture(scope="module")
+def machine_code(tmp_path_factory):
+    """A folder that keeps the machine code of kernels, which programs on one rank share."""
+    return tmp_path_factory.mktemp("machine_code")
+
+
+def run_checked(run_emulated, monkeypatch, tmp_path, machine_code, mesh, strategy, capability, target):
+    """Runs the block with wide heads under the checker; the attention kernels that were launched."""
+    for name, value in (("TSP_EMULATED_CAPABILITY", capability), ("TSP_EMULATION_CHECK", "1"), ("TSP_EMULATION_CACHE", str(machine_code))):
+        monkeypatch.setenv(name, value)
+    run_emulated(wide_heads(), mesh, strategy, "bf16", f"--trace={tmp_path / 'trace.json'}", target=target)
+    return set(re.findall(r"k_sdpa\w*", (tmp_path / "trace.json").read_text()))
+
+
+@pytest.mark.parametrize("mesh, strategy", ALL_STRATEGIES)
+def test_attention_on_tensor_cores(run_emulated, exported, executable, monkeypatch, tmp_path, machine_code, mesh, strategy):
+    launched = run_checked(run_emulated, monkeypatch, tmp_path, machine_code, mesh, strategy, "8.0", AMPERE)
+    code = executable(exported(wide_heads(), "bf16"), mesh, strategy, *AMPERE).read_bytes()
+    for name in launched:
+        [kernel] = re.findall(rb"\.entry %s\(.*?\n}" % name.encode(), code, re.DOTALL)
+        assert b"mma.sync" in kernel, name
+    assert launched
+
+
+@pytest.mark.parametrize("mesh, strategy", [("", "none"), ("t=2", "tsp"), ("t=4", "tp"), ("t=4", "tsp(zigzag)"), ("t=2", "sp_gather"), ("t=2", "data"),
+                                            ("d=2,t=2", "data@d,tsp@t")])
+def test_attention_by_warpgroups(run_emulated, monkeypatch, tmp_path, machine_code, mesh, strategy):
+    launched = run_checked(run_emulated, monkeypatch, tmp_path, machine_code, mesh, strategy, "9.0", HOPPER)
+    assert launched and all(name.endswith("_sm_90a") for name in launched)
+
+
 # Loops with predicates read back, scatters and sorts, windows and softcaps, lookups.
 @pytest.mark.parametrize("name", ["llama_generate", "moe_dispatch", "gemma", "gpt2"])
 def test_models(run_emulated, name):
     run_emulated(name, "t=2", "tsp")
+
+
+def test_graph_with_a_fold(run_emulated):
+    """Captured once, launched again."""
+    run_emulated("llama_block", "t=2", "tsp", "bf16", "--graphs", "--repeat=3")
 
 
 @pytest.mark.parametrize("mesh, strategy", [("", "none"), ("t=2", "tsp")])

@@ -80,10 +80,7 @@ def test_forward_on_emulated_gpus(forward, monkeypatch, tmp_path, ranks, capabil
     monkeypatch.setenv("TSP_EMULATED_CAPABILITY", capability)
     exported = forward("bf16")
     executable = harness.compile_case(exported, tmp_path, f"t={ranks}", "tsp", options)
-    begin = time.perf_counter()
-    result = harness.run(exported, executable, "--emulate")
-    print(f"ran in {time.perf_counter() - begin:.1f} s")
-    judge(exported, result, "bf16")
+    judge(exported, harness.run(exported, executable, "--emulate", timeout=180), "bf16")
 
 
 @pytest.mark.parametrize("mesh, strategy", [("", "none"), ("t=4", "tsp"), ("t=4", "tp")])
