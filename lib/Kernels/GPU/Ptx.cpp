@@ -26,8 +26,27 @@
 using namespace mlir;
 using namespace tsp;
 
+/// PTX of version 8.0 has kernels with as many bytes of parameters, 8.1 (drivers
+/// of CUDA 12.1) more (PTX ISA, "Kernel Function Parameters").
+static constexpr int64_t kParameterBytesBefore81 = 4352;
+
+/// The bytes of the kernel that has most parameters.
+static int64_t findParameterBytes(const llvm::Module &module) {
+  int64_t most = 0;
+  for (const llvm::Function &function : module) {
+    int64_t bytes = 0;
+    for (const llvm::Argument &argument : function.args()) {
+      llvm::Type *type = argument.getParamByValType();
+      bytes += module.getDataLayout().getTypeAllocSize(
+          type ? type : argument.getType());
+    }
+    most = std::max(most, bytes);
+  }
+  return most;
+}
+
 static std::unique_ptr<llvm::TargetMachine>
-makeMachine(const TargetDescription &target) {
+makeMachine(const TargetDescription &target, const llvm::Module &code) {
   static const bool initialised = [] {
     LLVMInitializeNVPTXTargetInfo();
     LLVMInitializeNVPTXTarget();
@@ -41,8 +60,11 @@ makeMachine(const TargetDescription &target) {
   const llvm::Target *nvptx = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!nvptx)
     return nullptr;
+  StringRef features = target.ptxFeatures;
+  if (features == "+ptx80" && findParameterBytes(code) > kParameterBytesBefore81)
+    features = "+ptx81";
   return std::unique_ptr<llvm::TargetMachine>(nvptx->createTargetMachine(
-      triple, target.name, target.ptxFeatures, llvm::TargetOptions(),
+      triple, target.name, features, llvm::TargetOptions(),
       std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
 
@@ -92,7 +114,7 @@ FailureOr<std::string> tsp::compileToPtx(gpu::GPUModuleOp module,
   for (auto kernel : module.getOps<LLVM::LLVMFuncOp>())
     if (!hasCodeFor(kernel, target.name))
       code->getFunction(kernel.getName())->eraseFromParent();
-  std::unique_ptr<llvm::TargetMachine> machine = makeMachine(target);
+  std::unique_ptr<llvm::TargetMachine> machine = makeMachine(target, *code);
   if (!machine)
     return module.emitError("LLVM has no code generator for NVIDIA GPUs");
   code->setTargetTriple(machine->getTargetTriple());

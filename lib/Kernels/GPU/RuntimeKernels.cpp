@@ -174,8 +174,8 @@ public:
 
 private:
   template <typename OpTy> LogicalResult add(OpTy op) {
-    // The ranks' buffers are parameters of the kernel, of at most 4 KB.
-    constexpr int64_t mostRanks = 500;
+    // The ranks' buffers are parameters of the kernel, beside dst and count.
+    constexpr int64_t mostRanks = kMaxParameterBytes / 8 - 2;
     CombineKind combine = op.getCombine();
     Type element = op.getInput().getType().getElementType();
     auto mesh = getOperation()->getAttrOfType<MeshAttr>("tsp.mesh");

@@ -15,6 +15,7 @@ module attributes {tsp.mesh = #tsp.mesh<["t"] sizes [2]>} {
 // CHECK: arith.truncf %[[SUM]] : f32 to bf16
 // CHECK: llvm.getelementptr %[[GLOBAL]][%[[I]]]
 // CHECK: llvm.store
+// PTX: .version 8.0
 // PTX-DAG: .entry tsp_reduce_sum_bf16_2(
 // PTX-DAG: ld.global.b16
 // PTX-DAG: add.rn.f32

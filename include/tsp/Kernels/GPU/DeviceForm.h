@@ -80,6 +80,9 @@ inline constexpr llvm::StringLiteral kDeviceNoVariantAttr =
 /// Static shared memory of a kernel, at most.
 inline constexpr int64_t kMaxStaticShared = 48 * 1024;
 
+/// Parameters of a kernel, at most.
+inline constexpr int64_t kMaxParameterBytes = 32764;
+
 /// A kernel on its way from tensor form to device form.
 struct DeviceKernel {
   mlir::gpu::GPUFuncOp function;
