@@ -166,6 +166,15 @@ bool RecomputeRules::isFromNothing(Operation *op) {
   return op && costFromNothing(op) <= maxCostFromNothing;
 }
 
+/// Whether an op computes with each element of its operand in several steps of
+/// the innermost loop.
+static bool isRepeatedBy(Operation *op) {
+  auto broadcast = dyn_cast<stablehlo::BroadcastInDimOp>(op);
+  return broadcast && !broadcast.getBroadcastDimensions().empty() &&
+         broadcast.getBroadcastDimensions().back() == broadcast.getType().getRank() - 1 &&
+         getNumElements(broadcast.getResult()) > getNumElements(broadcast.getOperand());
+}
+
 /// True if a value used by `kernels` kernels of `block` lies in a buffer,
 /// whatever becomes of this user of it.
 bool RecomputeRules::isInMemoryAnyway(Value value, Block *block, int64_t kernels) {
@@ -177,8 +186,10 @@ bool RecomputeRules::isInMemoryAnyway(Value value, Block *block, int64_t kernels
     return !value.hasOneUse();
   if (!isLight(opClass))
     return true;
-  // With one use it would rather be fused into this user.
-  return isWorthRepeating(def, kernels) || !value.hasOneUse();
+  // With one use it would rather be fused into this user, unless it is expensive
+  // and the user repeats it.
+  return isWorthRepeating(def, kernels) || !value.hasOneUse() ||
+         (isExpensive(def) && isRepeatedBy(*value.user_begin()));
 }
 
 bool RecomputeRules::isWorthRepeating(Operation *op, int64_t kernels) {

@@ -116,6 +116,22 @@ func.func public @rope(%x: tensor<16x4x8xf32>, %angle: tensor<16x4xf32>) -> tens
 
 // -----
 
+// The same cosines in two kernels: each spreads them over its heads.
+// CHECK-LABEL: func.func public @rope_twice
+// CHECK-NEXT: %[[COS:.*]] = tsp.launch @k_cosine_0(%arg2)
+// CHECK-NEXT: %[[Q:.*]] = tsp.launch @k_multiply_1(%arg0, %[[COS]])
+// CHECK-NEXT: %[[K:.*]] = tsp.launch @k_multiply_1(%arg1, %[[COS]])
+// CHECK-NEXT: return %[[Q]], %[[K]]
+func.func public @rope_twice(%q: tensor<16x4x8xf32>, %k: tensor<16x4x8xf32>, %angle: tensor<16x8xf32>) -> (tensor<16x4x8xf32>, tensor<16x4x8xf32>) {
+  %cos = stablehlo.cosine %angle : tensor<16x8xf32>
+  %c = stablehlo.broadcast_in_dim %cos, dims = [0, 2] : (tensor<16x8xf32>) -> tensor<16x4x8xf32>
+  %a = stablehlo.multiply %q, %c : tensor<16x4x8xf32>
+  %b = stablehlo.multiply %k, %c : tensor<16x4x8xf32>
+  return %a, %b : tensor<16x4x8xf32>, tensor<16x4x8xf32>
+}
+
+// -----
+
 // CHECK-LABEL: func.func public @softmax
 // CHECK-NEXT: tsp.launch @k_divide_0(%arg0)
 // CHECK-NEXT: return
