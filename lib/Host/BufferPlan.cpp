@@ -191,12 +191,17 @@ void BufferPlan::planFolds() {
     int64_t begin = liveness.getEnter(fold);
     if (fixed && plan.prefetch > 0 && plan.slotCount > 0 &&
         !isa<FoldLoopOp>(fold->getParentOp())) {
-      for (Operation *op = fold->getPrevNode(); op && !plan.before;
-           op = op->getPrevNode())
-        plan.before = dyn_cast<FoldLoopOp>(op);
-      plan.atBlockStart = !plan.before;
-      begin = plan.before ? liveness.getEnter(plan.before)
-                          : liveness.getBegin(fold->getBlock());
+      // Never through a loop of the program: its layers would have to share the
+      // memory with what none of them needs.
+      Operation *op = fold->getPrevNode();
+      while (op && !isa<FoldLoopOp, stablehlo::WhileOp>(op))
+        op = op->getPrevNode();
+      plan.before = dyn_cast_or_null<FoldLoopOp>(op);
+      plan.atBlockStart = !op;
+      if (plan.before)
+        begin = liveness.getEnter(plan.before);
+      else if (!op)
+        begin = liveness.getBegin(fold->getBlock());
     }
     for (int64_t bytes : partBytes)
       plan.slotBytes.push_back(alignBuffer(bytes));

@@ -8,6 +8,7 @@
 #include "BufferEmitter.h"
 #include "tsp/Dialect/StableHLO/IR/StableHLODialect.h"
 #include "tsp/Host/Host.h"
+#include "tsp/Host/ReceivedBytes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -55,26 +56,34 @@ static LogicalResult checkEntry(func::FuncOp entry, MeshAttr mesh) {
   return failure(result.wasInterrupted());
 }
 
-/// A loop that starts from a fill writes over it. Where others read the same fill,
-/// filling once more is as cheap as the copy that it saves, and the first one need
-/// not stay alive.
-static void duplicateFills(func::FuncOp entry) {
+/// A loop that starts from a fill writes over it, and so has its own, right before
+/// it: filling once more is as cheap as the copy that it saves, and no fill stays
+/// alive for the next loop.
+static void placeFills(func::FuncOp entry) {
   entry.walk([](Operation *loop) {
     if (!isa<FoldLoopOp, stablehlo::WhileOp>(loop))
       return;
     for (OpOperand &operand : loop->getOpOperands()) {
       auto fill = operand.get().getDefiningOp<LaunchOp>();
-      if (!fill || !fill.getInputs().empty() || fill->getNumResults() != 1 ||
-          operand.get().hasOneUse())
+      if (!fill || !fill.getInputs().empty() || fill->getNumResults() != 1)
         continue;
-      OpBuilder builder(loop);
-      operand.set(builder.clone(*fill)->getResult(0));
+      if (!operand.get().hasOneUse()) {
+        OpBuilder builder(loop);
+        operand.set(builder.clone(*fill)->getResult(0));
+      } else {
+        fill->moveBefore(loop);
+      }
     }
   });
 }
 
-/// {arena_bytes, peak_bytes, staging_bytes, copies, at_peak = [{bytes, buffer}, ..]}
-static DictionaryAttr describePlan(Builder &builder, const BufferPlan &plan, int64_t copies) {
+/// {arena_bytes, peak_bytes, staging_bytes, copies, at_peak = [{bytes, buffer}, ..],
+/// received_bytes = {collective = bytes, ..}}
+static DictionaryAttr describePlan(Builder &builder, const BufferPlan &plan, int64_t copies,
+                                   const std::map<std::string, int64_t> &received) {
+  SmallVector<NamedAttribute> transfers;
+  for (const auto &[name, bytes] : received)
+    transfers.push_back(builder.getNamedAttr(name, builder.getI64IntegerAttr(bytes)));
   SmallVector<Attribute> atPeak;
   for (const Buffer *buffer : plan.getBuffersAtPeak())
     atPeak.push_back(builder.getDictionaryAttr(
@@ -85,7 +94,8 @@ static DictionaryAttr describePlan(Builder &builder, const BufferPlan &plan, int
        builder.getNamedAttr("peak_bytes", builder.getI64IntegerAttr(plan.getPeakBytes())),
        builder.getNamedAttr("staging_bytes", builder.getI64IntegerAttr(plan.getStagingBytes())),
        builder.getNamedAttr("copies", builder.getI64IntegerAttr(copies)),
-       builder.getNamedAttr("at_peak", builder.getArrayAttr(atPeak))});
+       builder.getNamedAttr("at_peak", builder.getArrayAttr(atPeak)),
+       builder.getNamedAttr("received_bytes", builder.getDictionaryAttr(transfers))});
 }
 
 static void remarkPlan(func::FuncOp entry, const BufferPlan &plan, int64_t copies) {
@@ -114,14 +124,15 @@ struct PlanBuffers : tsp::impl::PlanBuffersBase<PlanBuffers> {
     for (func::FuncOp entry : entries) {
       if (failed(checkEntry(entry, mesh)))
         return signalPassFailure();
-      duplicateFills(entry);
+      placeFills(entry);
+      std::map<std::string, int64_t> received = countReceivedBytes(entry, mesh);
       BufferEmitter emitter(entry, mesh, symbols);
       FailureOr<func::FuncOp> function = emitter.emit();
       if (failed(function))
         return signalPassFailure();
       Builder builder(module.getContext());
-      (*function)->setAttr("tsp.plan",
-                           describePlan(builder, emitter.getPlan(), emitter.getNumCopies()));
+      (*function)->setAttr("tsp.plan", describePlan(builder, emitter.getPlan(),
+                                                    emitter.getNumCopies(), received));
       if (remarks)
         remarkPlan(entry, emitter.getPlan(), emitter.getNumCopies());
       numCopies += emitter.getNumCopies();

@@ -35,6 +35,10 @@ static json::Object reportEntry(func::FuncOp entry, DictionaryAttr plan) {
   json::Object collectives;
   for (const auto &count : counts)
     collectives[count.getKey().str()] = count.getValue();
+  json::Object received;
+  for (NamedAttribute transfer : plan.getAs<DictionaryAttr>("received_bytes"))
+    received[transfer.getName().str()] =
+        cast<IntegerAttr>(transfer.getValue()).getInt();
   json::Array atPeak;
   for (auto item :
        plan.getAs<ArrayAttr>("at_peak").getAsRange<DictionaryAttr>())
@@ -48,6 +52,7 @@ static json::Object reportEntry(func::FuncOp entry, DictionaryAttr plan) {
                       {"copies", number("copies")},
                       {"launches", launches},
                       {"collectives", std::move(collectives)},
+                      {"received_bytes", std::move(received)},
                       {"at_peak", std::move(atPeak)}};
 }
 

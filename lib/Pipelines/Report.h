@@ -15,8 +15,9 @@
 namespace tsp {
 
 /// {strategy, mesh, kernels, entries: [{name, arena_bytes, peak_bytes,
-/// staging_bytes, copies, launches, collectives: {name: count}, at_peak:
-/// [{bytes, buffer}]}]} of a module on buffers. For a device also device:
+/// staging_bytes, copies, launches, collectives: {name: count}, received_bytes:
+/// {name: bytes} (ReceivedBytes.h), at_peak: [{bytes, buffer}]}]} of a module on
+/// buffers. For a device also device:
 /// {fatbin_bytes, constant_bytes, workspace_bytes, kernels: [{name,
 /// architecture, grid, block, registers, stack_bytes, spill_bytes,
 /// shared_bytes, workspace_bytes, blocks_per_processor, occupancy}]}.

@@ -2,6 +2,7 @@
 
 module attributes {tsp.mesh = #tsp.mesh<["t"] sizes [3]>} {
 func.func private @zero() -> tensor<4xf32> attributes {tsp.kernel, tsp.tied = array<i64: -1>}
+func.func private @one() -> tensor<4xf32> attributes {tsp.kernel, tsp.tied = array<i64: -1>}
 func.func private @fma(tensor<4xf32>, tensor<4x2xf32>) -> tensor<4xf32> attributes {tsp.kernel, tsp.tied = array<i64: 0>}
 
 // Two slots; the fetch of step i + 1 starts before step i, the first one at the
@@ -74,8 +75,8 @@ func.func @behind(%w: tensor<4x2xf32>, %x: tensor<4xf32>) -> tensor<4xf32> {
 
 // Two loops that start from one fill: each fills its own variable.
 // CHECK-LABEL: func.func @fills
-// CHECK: tsp.buffer.launch @zero outs(%arg2
 // CHECK: tsp.buffer.launch @zero outs(%arg1
+// CHECK: tsp.buffer.launch @zero outs(%arg2
 // CHECK-NOT: tsp.buffer.copy
 func.func @fills(%w: tensor<4x2xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %0 = tsp.launch @zero() : () -> tensor<4xf32>
@@ -88,6 +89,44 @@ func.func @fills(%w: tensor<4x2xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
     tsp.yield %1, %2 : tensor<4xf32>, tensor<4xf32>
   }
   return %r#0, %r#1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// A loop of layers: each fills its sum anew, and what the fold behind the loop
+// streams is not fetched before it.
+// CHECK-LABEL: func.func @layers
+// CHECK-NOT: tsp.buffer.launch @zero
+// CHECK: scf.while
+// CHECK: do {
+// CHECK: tsp.buffer.broadcast %arg0
+// CHECK: tsp.buffer.launch @zero outs(%[[SUM:.*]] : memref<4xf32>)
+// CHECK: scf.for
+// CHECK: tsp.buffer.launch @fma ins(%[[SUM]], %{{.*}}) outs(%[[SUM]]
+// CHECK: scf.yield
+// CHECK: tsp.buffer.broadcast %arg1
+func.func @layers(%w: tensor<4x2xf32>, %v: tensor<4x2xf32>, %n: tensor<i1>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = tsp.launch @zero() : () -> tensor<4xf32>
+  %1 = tsp.launch @one() : () -> tensor<4xf32>
+  %x:2 = stablehlo.while(%c = %n, %a = %1) : tensor<i1>, tensor<4xf32>
+  cond {
+    stablehlo.return %c : tensor<i1>
+  } do {
+    %r = tsp.fold_loop(%w : tensor<4x2xf32>) iter(%0 : tensor<4xf32>) attributes {axis = "t", steps = 3 : i64,
+        part_dims = array<i64: 1>, part_sizes = array<i64: 2>, part_starts = array<i64: 0>,
+        part_totals = array<i64: 6>, schedule = #tsp.schedule<broadcast>} -> tensor<4xf32> {
+    ^bb0(%g: tensor<i32>, %p: tensor<4x2xf32>, %acc: tensor<4xf32>):
+      %2 = tsp.launch @fma(%acc, %p) : (tensor<4xf32>, tensor<4x2xf32>) -> tensor<4xf32>
+      tsp.yield %2 : tensor<4xf32>
+    }
+    stablehlo.return %c, %r : tensor<i1>, tensor<4xf32>
+  }
+  %y = tsp.fold_loop(%v : tensor<4x2xf32>) iter(%1 : tensor<4xf32>) attributes {axis = "t", steps = 3 : i64,
+      part_dims = array<i64: 1>, part_sizes = array<i64: 2>, part_starts = array<i64: 0>,
+      part_totals = array<i64: 6>, schedule = #tsp.schedule<broadcast>} -> tensor<4xf32> {
+  ^bb0(%g: tensor<i32>, %p: tensor<4x2xf32>, %acc: tensor<4xf32>):
+    %2 = tsp.launch @fma(%acc, %p) : (tensor<4xf32>, tensor<4x2xf32>) -> tensor<4xf32>
+    tsp.yield %2 : tensor<4xf32>
+  }
+  return %x#1, %y : tensor<4xf32>, tensor<4xf32>
 }
 
 // The first fetch of the second fold starts in the last step of the first one.
