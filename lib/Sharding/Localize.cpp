@@ -237,6 +237,8 @@ LogicalResult Localizer::emitOp(Operation *op, Scope &scope) {
   if (auto ret = dyn_cast<func::ReturnOp>(op))
     return emitReturn(ret, scope);
   const OpPlan opPlan = planIn(scope, op);
+  if (int64_t size = scatterAtOnce(op, opPlan, scope))
+    return emitScatterInSteps(op, opPlan, size, scope);
   FailureOr<SmallVector<Value>> operands =
       getAll(op->getOperands(), opPlan.operands, scope, op);
   if (failed(operands))
@@ -269,11 +271,27 @@ LogicalResult Localizer::emitOp(Operation *op, Scope &scope) {
               placement.dims[partial.scatterDim].axes.size() - 1, mesh);
     types.push_back(localType(typeOf(result), placement));
   }
+  FailureOr<SmallVector<Value>> local =
+      emitCombined(op, opPlan, *operands, types, scope);
+  if (failed(local))
+    return failure();
+  for (auto [result, value, placement] :
+       llvm::zip(op->getResults(), *local, opPlan.results))
+    define(result, value, placement, scope, opPlan.isFoldPartial());
+  return success();
+}
+
+FailureOr<SmallVector<Value>>
+Localizer::emitCombined(Operation *op, const OpPlan &opPlan,
+                        ArrayRef<Value> operands,
+                        ArrayRef<RankedTensorType> types, Scope &scope) {
   SmallVector<bool> zeroPadded;
   for (Value operand : op->getOperands())
     zeroPadded.push_back(isParameter(operand));
-  LocalContext context{scope.builder, mesh,  opPlan.rule, opPlan.assignment,
-                       *operands,     types, scope.part,  zeroPadded};
+  LocalContext context{
+      scope.builder,     mesh,     opPlan.rule,
+      opPlan.assignment, operands, llvm::to_vector(types),
+      scope.part,        zeroPadded};
   auto rules = dyn_cast<ShardingRuleOpInterface>(op);
   FailureOr<SmallVector<Value>> results =
       rules ? rules.localize(context) : localizeByClone(op, context);
@@ -302,10 +320,7 @@ LogicalResult Localizer::emitOp(Operation *op, Scope &scope) {
         unitOf(type.getDimSize(d), shard.chunk, split, mesh), split.layout,
         opPlan.rule.combine, CodecAttr());
   }
-  for (auto [result, value, placement] :
-       llvm::zip(op->getResults(), local, opPlan.results))
-    define(result, value, placement, scope, opPlan.isFoldPartial());
-  return success();
+  return local;
 }
 
 LogicalResult Localizer::emitBlock(Block &block, Scope &scope) {

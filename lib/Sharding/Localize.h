@@ -58,6 +58,20 @@ private:
 
   mlir::LogicalResult emitBlock(mlir::Block &block, Scope &scope);
   mlir::LogicalResult emitOp(mlir::Operation *op, Scope &scope);
+  /// The op on local operands, `types` being its local results, and these
+  /// combined over the axes on which they are partial.
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>>
+  emitCombined(mlir::Operation *op, const OpPlan &opPlan,
+               llvm::ArrayRef<mlir::Value> operands,
+               llvm::ArrayRef<mlir::RankedTensorType> types, Scope &scope);
+  /// Of an op that ranks do for each other's elements: for how many of each
+  /// rank's at once, so that a rank need not hold the results of all; 0 when it
+  /// may, or must (ScatterInSteps.cpp).
+  int64_t scatterAtOnce(mlir::Operation *op, const OpPlan &opPlan,
+                        const Scope &scope) const;
+  mlir::LogicalResult emitScatterInSteps(mlir::Operation *op,
+                                         const OpPlan &opPlan, int64_t size,
+                                         Scope &scope);
   mlir::LogicalResult emitFold(llvm::ArrayRef<mlir::Operation *> members,
                                Scope &scope);
   /// Writes the steps of one size; `defined` becomes what users outside see of

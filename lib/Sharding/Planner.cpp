@@ -366,9 +366,12 @@ void Planner::chooseFold(Operation *op, int axis, OpPlan &plan) {
     }
   }
   // A contraction of sharded tokens and a weight that the strategy folds over
-  // the same axis begins one.
-  if (factor < 0 && isa<stablehlo::DotGeneralOp>(op)) {
+  // the same axis begins one. So does a lookup, where streaming the table moves
+  // no more bytes than anything else: it needs no rows of other ranks' tokens.
+  bool isLookup = isa<stablehlo::GatherOp>(op);
+  if (factor < 0 && (isLookup || isa<stablehlo::DotGeneralOp>(op))) {
     bool otherUse = false;
+    int64_t streamed = 0;
     for (auto [operand, dims] : llvm::zip(op->getOperands(), rule.operands)) {
       if (isRematerialized(operand))
         continue;
@@ -384,10 +387,14 @@ void Planner::chooseFold(Operation *op, int axis, OpPlan &plan) {
         if (folding.fold >= 0 && fits(f, folding)) {
           factor = f;
           shard = folding;
+          Placement whole = placements[operand];
+          whole.dims[d] = DimShard();
+          streamed = moveBytes(operand, whole);
         }
       }
     }
-    if (!otherUse)
+    if (!otherUse ||
+        (isLookup && streamed > findCheapest(op, axis, plan).bytes))
       factor = -1;
   }
   if (factor < 0)
@@ -401,17 +408,17 @@ void Planner::chooseFold(Operation *op, int axis, OpPlan &plan) {
 }
 
 void Planner::chooseAxis(Operation *op, int axis, OpPlan &plan) {
+  Choice best = findCheapest(op, axis, plan);
+  if (best.factor >= 0)
+    plan.assignment[best.factor] = best.shard;
+}
+
+Planner::Choice Planner::findCheapest(Operation *op, int axis,
+                                      const OpPlan &plan) const {
   const ShardingRule &rule = plan.rule;
   int64_t ranks = mesh.getSizes()[axis];
 
-  // Candidates: a factor and how it is sharded down to this axis; factor -1
-  // leaves the axis unused.
-  struct Candidate {
-    int factor;
-    DimShard shard;
-    bool wanted;
-  };
-  SmallVector<Candidate> candidates;
+  SmallVector<Choice> candidates;
   auto offer = [&](int f, const DimShard &full, bool wanted) {
     int level = full.levelOf(axis);
     if (f < 0 || level < 0 || rule.factors[f].kind == FactorKind::Whole ||
@@ -427,17 +434,17 @@ void Planner::chooseAxis(Operation *op, int axis, OpPlan &plan) {
     if (rule.factors[f].evenOnly &&
         shard.chunk * ranksOf(shard, mesh) != rule.factors[f].size)
       return;
-    for (Candidate &known : candidates)
+    for (Choice &known : candidates)
       if (known.factor == f && known.shard == shard) {
         known.wanted |= wanted;
         return;
       }
-    candidates.push_back({f, shard, wanted});
+    candidates.push_back({f, shard, wanted, 0});
   };
   for (auto [operand, dims] : llvm::zip(op->getOperands(), rule.operands)) {
     if (isRematerialized(operand))
       continue;
-    for (auto [d, dim] : llvm::enumerate(placements[operand].dims)) {
+    for (auto [d, dim] : llvm::enumerate(placement(operand).dims)) {
       auto parts = assignmentOf(rule, dims[d], dim, mesh);
       if (succeeded(parts))
         for (auto [f, shard] : llvm::zip(dims[d], *parts))
@@ -451,9 +458,10 @@ void Planner::chooseAxis(Operation *op, int axis, OpPlan &plan) {
               splitOver(seeds.wantedShard(result, d).axes, rule.factors[f].size,
                         mesh),
               true);
+  Choice none{-1, DimShard(), false, 0};
   if (candidates.empty())
-    return;
-  candidates.push_back({-1, DimShard(), false});
+    return none;
+  candidates.push_back(none);
 
   // An axis shards one dim of a value at most.
   auto isLegal = [&](const Assignment &assignment) {
@@ -470,11 +478,10 @@ void Planner::chooseAxis(Operation *op, int axis, OpPlan &plan) {
       }
     return true;
   };
-  const Candidate *best = nullptr;
-  int64_t bestCost = 0;
-  for (const Candidate &candidate : candidates) {
+  const Choice *best = nullptr;
+  for (Choice &candidate : candidates) {
     Assignment assignment = plan.assignment;
-    int64_t cost = 0;
+    int64_t &cost = candidate.bytes;
     if (candidate.factor >= 0) {
       assignment[candidate.factor] = candidate.shard;
       if (!isLegal(assignment))
@@ -483,7 +490,9 @@ void Planner::chooseAxis(Operation *op, int axis, OpPlan &plan) {
       bool isSdpa = isa<SdpaOp>(op);
       if (kind == FactorKind::Reduce ||
           (kind == FactorKind::Special && isSdpa)) {
-        Placement result = placementOf(rule, rule.results[0], assignment);
+        // In a fold, of all steps: so are operands counted.
+        Placement result =
+            withoutFold(placementOf(rule, rule.results[0], assignment));
         int64_t factor = 2;
         for (int64_t d = 0; d < (int64_t)result.dims.size(); ++d)
           if (kind == FactorKind::Reduce &&
@@ -496,13 +505,9 @@ void Planner::chooseAxis(Operation *op, int axis, OpPlan &plan) {
     for (auto [operand, dims] : llvm::zip(op->getOperands(), rule.operands))
       cost += moveBytes(operand, placementOf(rule, dims, assignment)) +
               weightPenalty(operand, axis, placementOf(rule, dims, assignment));
-    bool better = !best || cost < bestCost ||
-                  (cost == bestCost && candidate.wanted && !best->wanted);
-    if (better) {
+    if (!best || cost < best->bytes ||
+        (cost == best->bytes && candidate.wanted && !best->wanted))
       best = &candidate;
-      bestCost = cost;
-    }
   }
-  if (best->factor >= 0)
-    plan.assignment[best->factor] = best->shard;
+  return *best;
 }

@@ -47,7 +47,18 @@ private:
   /// Mesh axes of a size over 1 in the order in which they are to be chosen: an
   /// axis that splits what another one leaves comes after it.
   llvm::SmallVector<int> axesByLevel(mlir::Operation *op) const;
-  /// Chooses what mesh axis `axis` does in the op.
+  /// What a mesh axis does in an op: shards `factor` down to the axis, or (-1)
+  /// nothing.
+  struct Choice {
+    int factor;
+    DimShard shard;
+    /// Whether the strategy asks for it.
+    bool wanted;
+    /// What a rank receives of operands and result.
+    int64_t bytes;
+  };
+  /// Of all choices for the axis the one that moves the fewest bytes.
+  Choice findCheapest(mlir::Operation *op, int axis, const OpPlan &plan) const;
   void chooseAxis(mlir::Operation *op, int axis, OpPlan &plan);
   void chooseFold(mlir::Operation *op, int axis, OpPlan &plan);
   /// Bytes a rank receives to have `value` placed as `to`; a broadcast is made

@@ -89,6 +89,11 @@ LogicalResult SelectSchedule::select(FoldOp fold) {
     return fold.emitOpError("expected an axis of the module's tsp.mesh, found '")
            << fold.getAxis() << "'";
 
+  if (fold.getParts().empty()) { // its body alone moves anything
+    fold.setSchedule(Schedule::Broadcast);
+    fold.setPrefetch(1);
+    return success();
+  }
   FoldCost cost(fold, ranks, MachineModel{linkGBs, latencyUs, gflops});
   std::string notRing = whyNotRing(fold, ranks);
   std::optional<Schedule> chosen = getForced(fold);

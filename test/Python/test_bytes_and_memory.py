@@ -1,32 +1,76 @@
 # Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Bytes received to the byte, parameters held, peaks."""
+import dataclasses
+
 import pytest
 
 from Integration import harness, llama
-from Integration.case import Case, random_values
+from Integration.case import Case, random_ids, random_values
 from tsp import closed_forms
+from tsp.models import smollm2
 
 pytestmark = pytest.mark.skipif(not harness.tools_are_built(), reason="tsp-compile is not built")
 
 EVEN, BATCH, LENGTH = llama.EVEN, 2, 24
-SIZES = closed_forms.Sizes(EVEN.layers, EVEN.width, EVEN.heads * EVEN.head_width, EVEN.kv_heads * EVEN.head_width, EVEN.ffn, EVEN.vocab, BATCH, LENGTH)
+# As many KV heads as query heads.
+EQUAL = dataclasses.replace(EVEN, kv_heads=EVEN.heads)
+
+
+def sizes(config: smollm2.Config, length: int = LENGTH) -> closed_forms.Sizes:
+    return closed_forms.Sizes(config.layers, config.width, config.heads * config.head_width, config.kv_heads * config.head_width, config.ffn, config.vocab,
+                              BATCH, length)
+
+
+def embedding(vocab: int, length: int) -> Case:
+    """Rows of a table."""
+    return Case(lambda table, ids: table[ids], (random_values((vocab, EVEN.width)), random_ids(vocab, (1, length))))
+
+
+SIZES = sizes(EVEN)
 PARTS = {
-    "attention": (llama.attention_only(EVEN, BATCH, LENGTH), closed_forms.tsp_attention),
-    "mlp": (llama.mlp_only(EVEN, BATCH, LENGTH), closed_forms.tsp_gated_mlp),
-    "model": (llama.model(EVEN, BATCH, LENGTH), closed_forms.tsp_forward),
+    "attention": (llama.attention_only(EVEN, BATCH, LENGTH), SIZES, closed_forms.tsp_attention),
+    "equal heads": (llama.attention_only(EQUAL, BATCH, LENGTH), sizes(EQUAL), closed_forms.tsp_attention),
+    "mlp": (llama.mlp_only(EVEN, BATCH, LENGTH), SIZES, closed_forms.tsp_gated_mlp),
+    "model": (llama.model(EVEN, BATCH, LENGTH), SIZES, closed_forms.tsp_forward),
+    # More tokens than words: the table is streamed.
+    "long model": (llama.model(EVEN, BATCH, 2 * LENGTH), sizes(EVEN, 2 * LENGTH), closed_forms.tsp_forward),
 }
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 4, 6, 8])
 @pytest.mark.parametrize("part", PARTS)
 def test_tsp_receives_the_closed_form(exported, executable, part, ranks):
-    case, formula = PARTS[part]
+    case, size, formula = PARTS[part]
     program = exported(case)
     result = harness.run(program, executable(program, f"t={ranks}", "tsp"))
     harness.judge(program, result.results, "f32")
     received = [sum(result.bytes_received(rank).values()) for rank in range(ranks)]
-    assert received == [formula(ranks, SIZES)] * ranks, result.bytes_received(0)
+    assert received == [formula(ranks, size)] * ranks, result.bytes_received(0)
+
+
+# Of 9000 rows of a rank as many at once as a MiB holds: equal slices, or one and a rest.
+@pytest.mark.parametrize("strategy", ["tsp", "tsp(zigzag)"])
+@pytest.mark.parametrize("ranks, length", [(2, 18000), (4, 35848), (8, 71984)])
+def test_rows_are_looked_up_for_others_in_steps(exported, executable, ranks, length, strategy):
+    """No rank holds the rows of all tokens, and the bytes are those of one reduce-scatter."""
+    program = exported(embedding(96000, length))
+    result = harness.run(program, executable(program, f"t={ranks}", strategy))
+    harness.judge(program, result.results, "f32")
+    harness.judge_memory(result)
+    size = closed_forms.Sizes(1, EVEN.width, 0, 0, 0, 96000, 1, length)
+    received = [sum(result.bytes_received(rank).values()) for rank in range(ranks)]
+    assert received == [closed_forms.tsp_embedding(ranks, size)] * ranks
+    assert result.stats["ranks"][0]["collectives"], "nothing was streamed"
+    held, rows = 96000 * EVEN.width * 4 // ranks, length * EVEN.width * 4
+    # Slices: what is looked up and what came in; ids, and the result.
+    assert result.stats["ranks"][0]["planned_peak_bytes"] - held < rows // ranks + 5 * max(rows // ranks, 2 ** 20) + 2 ** 16
+
+
+def test_rows_are_looked_up_in_steps_of_lengths_that_do_not_divide(exported, executable):
+    program = exported(embedding(40000, 27001))
+    result = harness.run(program, executable(program, "t=3", "tsp"))
+    harness.judge(program, result.results, "f32")
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 4])

@@ -55,11 +55,11 @@ def test_nested_axes_receive_the_closed_form(exported, executable, strategy):
 
 @pytest.mark.parametrize("part", PARTS)
 def test_zigzag_receives_the_closed_form(exported, executable, part):
-    case, formula = PARTS[part]
+    case, size, formula = PARTS[part]
     program = exported(case)
     result = harness.run(program, executable(program, "t=4", ZIGZAG))
     received = [sum(result.bytes_received(rank).values()) for rank in range(4)]
-    assert received == [formula(4, SIZES)] * 4, result.bytes_received(0)
+    assert received == [formula(4, size)] * 4, result.bytes_received(0)
 
 
 @pytest.mark.parametrize("mesh, strategy", [("t=4", "tsp"), ("t=3", ZIGZAG), ("d=2,t=2", "data@d,tsp(zigzag)@t")])

@@ -73,3 +73,43 @@ func.func public @argmax(%x: tensor<8x6xf32>, %w: tensor<6x16xf32> {tsp.kind = "
   return %r#1, %t : tensor<8xi32>, tensor<8xf32>
 }
 }
+
+// -----
+
+// More tokens than words: the table is streamed past them, and each rank takes
+// the rows of its own tokens.
+
+// CHECK-LABEL: func.func public @few_words
+// CHECK-NOT: tsp.all_gather
+// CHECK: %[[X:.*]] = tsp.fold(%arg0) attributes {axis = "t", combines = [#tsp.combine<sum>], {{.*}}part_sizes = array<i64: 2>
+// CHECK: ^bb0(%[[G:.*]]: tensor<i32>, %[[PART:.*]]: tensor<2x6xf32>):
+// CHECK: "stablehlo.gather"(%[[PART]], %{{.*}} -> tensor<3x6xf32>
+// CHECK: stablehlo.select
+// CHECK: return %[[X]] : tensor<3x6xf32>
+module attributes {tsp.mesh = #tsp.mesh<["t"] sizes [4]>} {
+func.func public @few_words(%table: tensor<8x6xf32> {tsp.kind = "parameter"}, %ids: tensor<12x1xi32> {tsp.kind = "input"}) -> tensor<12x6xf32> {
+  %x = "stablehlo.gather"(%table, %ids) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 6>, indices_are_sorted = false}> : (tensor<8x6xf32>, tensor<12x1xi32>) -> tensor<12x6xf32>
+  return %x : tensor<12x6xf32>
+}
+}
+
+// -----
+
+// The rows of all ranks' tokens are 8 MiB: each rank looks up those of an eighth
+// of them at a time, in slices of every rank's.
+
+// CHECK-LABEL: func.func public @many_words
+// CHECK: %[[X:.*]] = tsp.fold() attributes {axis = "t", combines = [#tsp.concat<0>], {{.*}}steps = 8 : i64} : () -> tensor<1024x256xf32>
+// CHECK: ^bb0(%[[G:.*]]: tensor<i32>):
+// CHECK: %[[SLICE:.*]] = stablehlo.dynamic_slice %arg1, %{{.*}}, sizes = [128, 1]
+// CHECK: %[[IDS:.*]] = tsp.all_gather %[[SLICE]] {axis = "t", dim = 0 : i64, total = 1024 : i64}
+// CHECK: "stablehlo.gather"(%arg0, %{{.*}} -> tensor<1024x256xf32>
+// CHECK: %[[ROWS:.*]] = tsp.reduce_scatter %{{.*}} {axis = "t", dim = 0 : i64, total = 1024 : i64} : (tensor<1024x256xf32>) -> tensor<128x256xf32>
+// CHECK: tsp.yield %[[ROWS]]
+// CHECK: return %[[X]]
+module attributes {tsp.mesh = #tsp.mesh<["t"] sizes [8]>} {
+func.func public @many_words(%table: tensor<80000x256xf32> {tsp.kind = "parameter"}, %ids: tensor<8192x1xi32> {tsp.kind = "input"}) -> tensor<8192x256xf32> {
+  %x = "stablehlo.gather"(%table, %ids) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 256>, indices_are_sorted = false}> : (tensor<80000x256xf32>, tensor<8192x1xi32>) -> tensor<8192x256xf32>
+  return %x : tensor<8192x256xf32>
+}
+}

@@ -125,3 +125,20 @@ module attributes {tsp.mesh = #tsp.mesh<["t"] sizes [2]>} {
     return %y, %z : tensor<4x4xf32>, tensor<4x4xf32>
   }
 }
+
+// -----
+
+// A fold without parts moves only what its body does, whatever is asked for.
+module attributes {tsp.mesh = #tsp.mesh<["t"] sizes [2]>} {
+  // CHECK-LABEL: module
+  // CHECK: tsp.fold()
+  // CHECK-SAME: schedule = #tsp.schedule<broadcast>, steps = 4
+  func.func public @slices(%x: tensor<8xf32>) -> tensor<8xf32> {
+    %y = tsp.fold () attributes {axis = "t", steps = 4 : i64, part_dims = array<i64>, part_sizes = array<i64>, part_starts = array<i64>, part_totals = array<i64>, combines = [#tsp.concat<0>]} : () -> tensor<8xf32> {
+    ^bb0(%g: tensor<i32>):
+      %d = stablehlo.dynamic_slice %x, %g, sizes = [2] : (tensor<8xf32>, tensor<i32>) -> tensor<2xf32>
+      tsp.yield %d : tensor<2xf32>
+    }
+    return %y : tensor<8xf32>
+  }
+}
