@@ -63,7 +63,7 @@ def tsp_forward(ranks: int, s: Sizes, outer: int = 1) -> int:
     return tsp_embedding(ranks, s, outer) + s.layers * layer + tsp_head(ranks, s)
 
 
-def tsp_buffers(ranks: int, s: Sizes, steps: int, head_width: int, outer: int = 1) -> int:
+def tsp_buffers(ranks: int, s: Sizes, steps: int, head_width: int, outer: int = 1, zigzag: bool = False) -> int:
     """What a rank holds beside its weights at the peak of `tsp_forward`, for 16-bit
     types, `steps` being those of attention's folds; all but the keys and values of
     one step's heads falls with the ranks.
@@ -76,9 +76,12 @@ def tsp_buffers(ranks: int, s: Sizes, steps: int, head_width: int, outer: int = 
     head: logits of a step, the tokens, two steps' weights."""
     tokens, e = s.batch * s.tokens // (ranks * outer), s.element
     width = tokens * s.width
-    kv = 2 * 2 * (s.batch * s.tokens + tokens) * s.kv // steps * e
-    if outer > 1:  # gathered axis by axis
-        kv += 2 * 2 * s.batch * s.tokens // outer * s.kv // steps * e
+    group = 2 * s.kv // steps * e  # keys and values of a token in a step
+    kv = 2 * (s.batch * s.tokens + tokens) * group
+    if outer > 1:  # gathered axis by axis, the second time when they are needed
+        kv = (s.batch * s.tokens + 2 * s.batch * s.tokens // outer + 2 * tokens) * group
+    if zigzag:  # keys, or values, first come rank by rank
+        kv += s.batch * s.tokens // outer * group // 2
     weights = 2 * (2 * s.width * s.q + 2 * s.width * s.kv) // steps * e + 2 * 3 * s.width * s.ffn // ranks * e
     layer = width * (4 + e + 4) + kv + 2 * tokens * s.q // steps * e + weights + 4 * tokens * head_width
     words = 2 * s.vocab * s.width // ranks * e
