@@ -41,11 +41,10 @@ private:
   mlir::Value withStaging(mlir::Value event, mlir::Operation *op);
   mlir::Value emitStart(mlir::Operation *collective, mlir::Value result);
 
-  // Folds (FoldEmitter.cpp).
+  // Folds (FoldEmitter.cpp; the last three: FoldPipeline.cpp).
   mlir::LogicalResult emitFold(FoldLoopOp fold);
   mlir::LogicalResult emitStreamed(FoldLoopOp fold);
   mlir::LogicalResult emitRing(FoldLoopOp fold);
-  mlir::LogicalResult emitPipelined(FoldLoopOp fold);
   mlir::LogicalResult emitBody(FoldLoopOp fold, mlir::Value number,
                                mlir::ValueRange parts);
   llvm::SmallVector<mlir::Value> emitFirstFetches(FoldLoopOp fold);
@@ -55,7 +54,12 @@ private:
   mlir::Value emitFetch(FoldLoopOp fold, unsigned part, mlir::Value step);
   mlir::Value getSlot(FoldLoopOp fold, unsigned part, mlir::Value slot);
   mlir::Value getSlotOfStep(FoldLoopOp fold, mlir::Value step);
-  llvm::SmallVector<mlir::Value> emitFetches(FoldLoopOp fold, mlir::Value step);
+  llvm::SmallVector<mlir::Value> emitFetches(FoldLoopOp fold,
+                                             llvm::ArrayRef<unsigned> parts,
+                                             mlir::Value step);
+  llvm::SmallVector<mlir::Value>
+  emitLaterFetches(FoldLoopOp fold, llvm::ArrayRef<unsigned> parts,
+                   mlir::Value step);
   llvm::SmallVector<mlir::Value> emitNextFetches(FoldLoopOp next,
                                                  mlir::Value step,
                                                  int64_t steps,
@@ -65,6 +69,13 @@ private:
   emitIf(mlir::Value condition, unsigned count,
          llvm::function_ref<llvm::SmallVector<mlir::Value>()> then,
          mlir::ValueRange otherwise = {});
+  struct Half;
+  mlir::LogicalResult emitPipelined(FoldLoopOp fold);
+  void takeBuffers(FoldLoopOp fold, const Half &half,
+                   llvm::ArrayRef<mlir::Value> crossing, mlir::Value step);
+  llvm::SmallVector<mlir::Value> emitArrivals(FoldLoopOp fold, const Half &half,
+                                              mlir::Value step,
+                                              mlir::ValueRange flight);
 
   /// The memref of a value, with the value's own shape.
   mlir::Value getMemref(mlir::Value value);

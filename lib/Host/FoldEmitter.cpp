@@ -100,6 +100,10 @@ Value BufferEmitter::emitSend(FoldLoopOp fold, unsigned part, Value memref,
                                   /*shift=*/1);
 }
 
+static SmallVector<unsigned> allParts(FoldLoopOp fold) {
+  return llvm::to_vector(llvm::seq<unsigned>(0, fold.getParts().size()));
+}
+
 /// Starts what the first step finds under way; events step by step, part by
 /// part.
 SmallVector<Value> BufferEmitter::emitFirstFetches(FoldLoopOp fold) {
@@ -128,16 +132,35 @@ SmallVector<Value> BufferEmitter::emitFirstFetches(FoldLoopOp fold) {
     return started;
   }
   for (int64_t step = 0; step < foldPlan.prefetch; ++step)
-    llvm::append_range(started, emitFetches(fold, index(step)));
+    llvm::append_range(started, emitFetches(fold, allParts(fold), index(step)));
   return started;
 }
 
-/// Starts the fetches of all parts for one step.
-SmallVector<Value> BufferEmitter::emitFetches(FoldLoopOp fold, Value step) {
+/// Starts the fetches of these parts for one step.
+SmallVector<Value> BufferEmitter::emitFetches(FoldLoopOp fold,
+                                              ArrayRef<unsigned> parts,
+                                              Value step) {
   SmallVector<Value> started;
-  for (unsigned p = 0; p < fold.getParts().size(); ++p)
+  for (unsigned p : parts)
     started.push_back(emitFetch(fold, p, step));
   return started;
+}
+
+/// In step `step`: starts the fetches of these parts for the step that is as
+/// many later as are kept in flight. Their events, 0 where no such step comes.
+SmallVector<Value> BufferEmitter::emitLaterFetches(FoldLoopOp fold,
+                                                   ArrayRef<unsigned> parts,
+                                                   Value step) {
+  int64_t steps = fold.getSteps(), ahead = plan.getFold(fold).prefetch;
+  if (parts.empty())
+    return {};
+  if (ahead >= steps)
+    return SmallVector<Value>(parts.size(), i64(0));
+  Value later = arith::AddIOp::create(builder, loc, step, index(ahead));
+  Value more = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
+                                     later, index(steps));
+  return emitIf(more, parts.size(),
+                [&] { return emitFetches(fold, parts, later); });
 }
 
 LogicalResult BufferEmitter::emitFold(FoldLoopOp fold) {
@@ -201,7 +224,8 @@ SmallVector<Value> BufferEmitter::emitNextFetches(FoldLoopOp next, Value step,
         builder, loc, arith::CmpIPredicate::eq, step,
         index(std::max<int64_t>(0, steps - groups + group)));
     auto start = [&] {
-      return once ? emitFirstFetches(next) : emitFetches(next, index(group));
+      return once ? emitFirstFetches(next)
+                  : emitFetches(next, allParts(next), index(group));
     };
     llvm::append_range(
         events, emitIf(now, size, start, carried.slice(group * size, size)));
@@ -223,7 +247,7 @@ static Operation *findLastCollective(FoldLoopOp fold) {
 LogicalResult BufferEmitter::emitStreamed(FoldLoopOp fold) {
   const FoldPlan &foldPlan = plan.getFold(fold);
   unsigned parts = fold.getParts().size();
-  int64_t steps = fold.getSteps(), ahead = foldPlan.prefetch;
+  int64_t steps = fold.getSteps();
   FoldLoopOp next = nextFold.lookup(fold);
   unsigned nextCount = next ? countFirstFetches(next) : 0;
   SmallVector<Value> inits = fetched[fold];
@@ -244,19 +268,15 @@ LogicalResult BufferEmitter::emitStreamed(FoldLoopOp fold) {
     SmallVector<Value> events(loop.getRegionIterArgs().take_front(inFlight));
     SmallVector<Value> nextEvents;
     auto fetchLater = [&] {
-      if (!foldPlan.whole && ahead < steps) {
-        Value later = arith::AddIOp::create(builder, loc, step, index(ahead));
-        Value more = arith::CmpIOp::create(
-            builder, loc, arith::CmpIPredicate::ult, later, index(steps));
-        llvm::append_range(events, emitIf(more, parts, [&] {
-                             return emitFetches(fold, later);
-                           }));
-      }
+      if (!foldPlan.whole)
+        llvm::append_range(events,
+                           emitLaterFetches(fold, allParts(fold), step));
       if (next)
         nextEvents = emitNextFetches(
             next, step, steps, loop.getRegionIterArgs().take_back(nextCount));
     };
-    Operation *lastCollective = ahead > 0 ? findLastCollective(fold) : nullptr;
+    Operation *lastCollective =
+        foldPlan.prefetch > 0 ? findLastCollective(fold) : nullptr;
     if (lastCollective)
       behind[lastCollective] = fetchLater;
     else
@@ -272,11 +292,8 @@ LogicalResult BufferEmitter::emitStreamed(FoldLoopOp fold) {
         arith::IndexCastOp::create(builder, loc, builder.getI64Type(), step);
     if (failed(emitBody(fold, number, memrefs)))
       return failure();
-    if (!foldPlan.whole) {
+    if (!foldPlan.whole)
       events.erase(events.begin(), events.begin() + parts);
-      // With everything in flight at the start, the events only move up.
-      events.resize(inFlight, inFlight ? i64(0) : Value());
-    }
     llvm::append_range(events, nextEvents);
     if (!inits.empty())
       scf::YieldOp::create(builder, loc, events);

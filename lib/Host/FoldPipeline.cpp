@@ -32,13 +32,11 @@
 using namespace mlir;
 using namespace tsp;
 
-namespace {
 /// One half of a body.
-struct Half {
+struct BufferEmitter::Half {
   SmallVector<unsigned> parts;
   Block::iterator begin, end;
 };
-} // namespace
 
 /// What A makes for B: values with two buffers, and transfers under way.
 static void findCrossing(FoldLoopOp fold, const HostLiveness &liveness,
@@ -51,6 +49,43 @@ static void findCrossing(FoldLoopOp fold, const HostLiveness &liveness,
       else if (liveness.isTwofold(result))
         values.push_back(result);
     }
+}
+
+/// Starts later fetches of a half's parts, and waits for those of `step`.
+/// Returns what is in flight afterwards, the oldest first as in `flight`.
+SmallVector<Value> BufferEmitter::emitArrivals(FoldLoopOp fold,
+                                               const Half &half, Value step,
+                                               ValueRange flight) {
+  if (flight.empty())
+    return {};
+  size_t count = half.parts.size();
+  SmallVector<Value> after(flight.drop_front(count));
+  llvm::append_range(after, emitLaterFetches(fold, half.parts, step));
+  for (Value event : flight.take_front(count))
+    BufferWaitOp::create(builder, loc, event);
+  return after;
+}
+
+/// Where the half's parts and what crosses lie in `step`, and its number.
+void BufferEmitter::takeBuffers(FoldLoopOp fold, const Half &half,
+                                ArrayRef<Value> crossing, Value step) {
+  Block &block = fold.getBody().front();
+  Value slot = getSlotOfStep(fold, step);
+  for (unsigned p : half.parts)
+    slots[block.getArgument(1 + p)] = getSlot(fold, p, slot);
+  Value turn = arith::RemUIOp::create(builder, loc, step, index(2));
+  for (Value value : crossing) {
+    const Buffer &buffer = *plan.getBuffer(value);
+    Value bytes = arith::MulIOp::create(builder, loc, turn,
+                                        index(buffer.memory.bytes / 2));
+    Value offset =
+        arith::AddIOp::create(builder, loc, bytes, index(buffer.memory.offset));
+    slots[value] = getView(offset, cast<RankedTensorType>(value.getType()));
+  }
+  if (!block.getArgument(0).use_empty())
+    storeScalar(
+        arith::IndexCastOp::create(builder, loc, builder.getI64Type(), step),
+        block.getArgument(0));
 }
 
 LogicalResult BufferEmitter::emitPipelined(FoldLoopOp fold) {
@@ -90,42 +125,8 @@ LogicalResult BufferEmitter::emitPipelined(FoldLoopOp fold) {
   bool failedInside = false;
   /// Runs a half for `step`; returns what is in flight of its parts afterwards.
   auto emitHalf = [&](const Half &half, Value step, ValueRange flight) {
-    SmallVector<Value> after;
-    size_t count = half.parts.size();
-    if (!flight.empty()) {
-      llvm::append_range(after, flight.drop_front(count));
-      if (ahead < steps) {
-        Value later = arith::AddIOp::create(builder, loc, step, index(ahead));
-        Value more = arith::CmpIOp::create(
-            builder, loc, arith::CmpIPredicate::ult, later, index(steps));
-        llvm::append_range(after, emitIf(more, count, [&] {
-                             SmallVector<Value> events;
-                             for (unsigned p : half.parts)
-                               events.push_back(emitFetch(fold, p, later));
-                             return events;
-                           }));
-      } else {
-        after.append(count, i64(0));
-      }
-      for (Value event : flight.take_front(count))
-        BufferWaitOp::create(builder, loc, event);
-    }
-    Value slot = getSlotOfStep(fold, step);
-    for (unsigned p : half.parts)
-      slots[block.getArgument(1 + p)] = getSlot(fold, p, slot);
-    Value turn = arith::RemUIOp::create(builder, loc, step, index(2));
-    for (Value value : values) {
-      const Buffer &buffer = *plan.getBuffer(value);
-      Value bytes = arith::MulIOp::create(builder, loc, turn,
-                                          index(buffer.memory.bytes / 2));
-      Value offset = arith::AddIOp::create(builder, loc, bytes,
-                                           index(buffer.memory.offset));
-      slots[value] = getView(offset, cast<RankedTensorType>(value.getType()));
-    }
-    if (!block.getArgument(0).use_empty())
-      storeScalar(
-          arith::IndexCastOp::create(builder, loc, builder.getI64Type(), step),
-          block.getArgument(0));
+    SmallVector<Value> after = emitArrivals(fold, half, step, flight);
+    takeBuffers(fold, half, values, step);
     failedInside |= failed(emitOps(half.begin, half.end));
     loc = fold.getLoc();
     return after;
