@@ -38,22 +38,21 @@ static bool readProcess(int process, char &state, uint64_t &start) {
   return !rest.fail();
 }
 
-template <typename T>
-static T *place(char *base, size_t &offset, size_t count) {
+/// The offset of `count` objects, behind what ends at `end`.
+template <typename T> static size_t reserve(size_t &end, size_t count) {
   constexpr size_t line = 64;
-  offset = (offset + line - 1) / line * line;
-  T *result = reinterpret_cast<T *>(base + offset);
-  offset += sizeof(T) * count;
-  return result;
+  size_t offset = (end + line - 1) / line * line;
+  end = offset + sizeof(T) * count;
+  return offset;
 }
 
 Segment *Segment::open(const std::string &name, int rank, int ranks, int bus,
                        std::string &why) {
   size_t bytes = 0;
   size_t numRanks = size_t(ranks);
-  place<Header>(nullptr, bytes, 1);
-  place<Member>(nullptr, bytes, numRanks);
-  place<Channel>(nullptr, bytes, numRanks * numRanks);
+  const size_t headerAt = reserve<Header>(bytes, 1);
+  const size_t membersAt = reserve<Member>(bytes, numRanks);
+  const size_t channelsAt = reserve<Channel>(bytes, numRanks * numRanks);
 
   // Whoever comes first makes it; only pages that are used take memory.
   int file = shm_open(name.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
@@ -75,11 +74,10 @@ Segment *Segment::open(const std::string &name, int rank, int ranks, int bus,
   segment->numRanks = ranks;
   segment->bytes = bytes;
   segment->base = base;
-  size_t offset = 0;
-  char *at = static_cast<char *>(base);
-  segment->header = place<Header>(at, offset, 1);
-  segment->members = place<Member>(at, offset, numRanks);
-  segment->channels = place<Channel>(at, offset, numRanks * numRanks);
+  char *begin = static_cast<char *>(base);
+  segment->header = reinterpret_cast<Header *>(begin + headerAt);
+  segment->members = reinterpret_cast<Member *>(begin + membersAt);
+  segment->channels = reinterpret_cast<Channel *>(begin + channelsAt);
 
   int32_t agreed = 0;
   if (!segment->header->ranks.compare_exchange_strong(agreed, ranks) &&
