@@ -13,4 +13,5 @@ config.test_exec_root = os.path.join(config.tsp_binary_root, "test")
 config.environment["PATH"] = os.pathsep.join(
     [os.path.join(config.tsp_binary_root, "bin"), config.llvm_tools, os.environ["PATH"]])
 config.substitutions += [
-    ("%tsp_source", config.tsp_source_root), ("%mlir_include", config.mlir_include), ("%python", sys.executable)]
+    ("%tsp_source", config.tsp_source_root), ("%tsp_binary", config.tsp_binary_root),
+    ("%mlir_include", config.mlir_include), ("%python", sys.executable)]

@@ -217,15 +217,16 @@ def test_devices_of_several_processes(x_file, tmp_path, processes):
     assert sum(event["name"] == "all_gather" and event["ph"] == "X" for event in trace) == 8
 
 
-@pytest.mark.parametrize("how", ["mpirun", "agent store"])
+@pytest.mark.parametrize("how", ["mpirun", "agent store", "TSP_PORT"])
 def test_devices_are_met_through(x_file, tmp_path, how):
     command = [CUDA_MODEL, "--emulate", f"--args={x_file}", f"--out={tmp_path}/out.npz"]
     if how == "mpirun":
         run = mpirun(4, command)
         assert run.returncode == 0, run.stderr
     else:
-        # torchrun's own store listens on MASTER_PORT.
-        runs = torchrun(4, command, TORCHELASTIC_USE_AGENT_STORE="True")
+        # torchrun's own store listens on MASTER_PORT; TSP_PORT goes before both, and port 1 is nobody's.
+        variables = {"TORCHELASTIC_USE_AGENT_STORE": "True"} if how == "agent store" else {"MASTER_PORT": "1", "TSP_PORT": str(free_port())}
+        runs = torchrun(4, command, **variables)
         assert all(run.returncode == 0 for run in runs), runs
     check_results(tmp_path / "out.npz")
 

@@ -67,6 +67,12 @@ def load(dtype: str = "f32", path: str | pathlib.Path | None = None) -> tuple[Co
     return config, jax.tree_util.tree_map(lambda weight: np.asarray(weight, DTYPES[dtype]), params)
 
 
+def layer_shapes(config: Config) -> dict[str, tuple[int, ...]]:
+    """Shapes of a layer's norms and projections."""
+    h, q, kv, f = config.width, config.heads * config.head_width, config.kv_heads * config.head_width, config.ffn
+    return {"ln1": (h,), "ln2": (h,), "wq": (h, q), "wk": (h, kv), "wv": (h, kv), "wo": (q, h), "wg": (h, f), "wu": (h, f), "wd": (f, h)}
+
+
 def random_params(config: Config, dtype: str = "f32", seed: int = 0) -> Params:
     """Random weights of the same structure, scaled so that activations stay near one."""
     random = np.random.default_rng(seed)
@@ -77,10 +83,9 @@ def random_params(config: Config, dtype: str = "f32", seed: int = 0) -> Params:
     def norm() -> np.ndarray:
         return (1 + 0.1 * random.standard_normal(config.width)).astype(DTYPES[dtype])
 
-    h, q, kv = config.width, config.heads * config.head_width, config.kv_heads * config.head_width
-    layers = [{"ln1": norm(), "ln2": norm(), "wq": matrix(h, q), "wk": matrix(h, kv), "wv": matrix(h, kv), "wo": matrix(q, h),
-               "wg": matrix(h, config.ffn), "wu": matrix(h, config.ffn), "wd": matrix(config.ffn, h)} for _ in range(config.layers)]
-    return {"embed": random.standard_normal((config.vocab, h)).astype(DTYPES[dtype]), "layers": layers, "norm": norm()}
+    shapes = layer_shapes(config)
+    layers = [{name: norm() if len(shape) == 1 else matrix(*shape) for name, shape in shapes.items()} for _ in range(config.layers)]
+    return {"embed": random.standard_normal((config.vocab, config.width)).astype(DTYPES[dtype]), "layers": layers, "norm": norm()}
 
 
 def rms_norm(x: Array, weight: Array, epsilon: float) -> Array:

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Measures the executables that build.py made beside the libraries of this machine, and writes a table.
 
-    PYTHONPATH=python python3 test/Benchmark/gpu/run.py DIR [--repeat N] [--only NAME] [--out FILE.md] [--emulate]
+    PYTHONPATH=python python3 test/Benchmark/gpu/run.py DIR [--repeat N] [--only NAME] [--out FILE.md] [--emulate --peers=cpu]
 
-Needs Python with NumPy and ml_dtypes. Peers are what is installed: torch (its products go to cuBLASLt, its attention to
-cuDNN or FlashAttention), and JAX for the function that was compiled. All take turns in one run, times are minima of the
-calls, from the start of a call to its end on the device. `--emulate` checks the script without a GPU; its times mean nothing.
+Needs Python with NumPy and ml_dtypes. Peers are what is installed: torch (products by cuBLASLt and cuBLAS, attention by cuDNN and
+FlashAttention, blocks as they are and by torch.compile), and JAX for the function that was compiled, on several ranks under GSPMD.
+All take turns in one run, times are minima of the calls, from the start of a call to its end on the devices. `--emulate` runs our
+side on the CPU and `--peers=cpu` theirs, to check the scripts without a GPU; times mean nothing then, distances do.
 """
 from __future__ import annotations
 
@@ -14,15 +15,19 @@ import argparse
 import json
 import pathlib
 import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes  # noqa: F401  (gives NumPy bfloat16)
 import numpy as np
+import peers
 
 from tsp.tensors import load_tensors, save_tensors
+
+WARM_UP = 2  # calls of each that are not counted
+TURNS = 2
 
 
 def make_arguments(work: dict[str, Any]) -> dict[str, np.ndarray]:
@@ -36,85 +41,61 @@ def make_arguments(work: dict[str, Any]) -> dict[str, np.ndarray]:
     return made
 
 
-def torch_call(work: dict[str, Any], arguments: dict[str, np.ndarray]) -> Callable[[], Any] | None:
-    """The same in torch, or None without torch, a GPU, or a form of it."""
-    try:
-        import torch
-    except ImportError:
-        return None
-    if not torch.cuda.is_available() or work["kind"] == "block":
-        return None
-    types = {"bfloat16": torch.bfloat16, "float16": torch.float16, "float32": torch.float32}
-    values = [torch.from_numpy(a.astype(np.float32)).to("cuda", types[a.dtype.name]) for a in arguments.values()]
-    if work["kind"] == "gemm":
-        call = lambda: values[0] @ values[1]  # noqa: E731
-    else:
-        q, k, v = (value.transpose(1, 2) for value in values)
-        call = lambda: torch.nn.functional.scaled_dot_product_attention(  # noqa: E731
-            q, k, v, is_causal=work["causal"], enable_gqa=q.shape[1] != k.shape[1]).transpose(1, 2)
-
-    def run() -> Any:
-        with torch.no_grad():
-            result = call()
-        torch.cuda.synchronize()
-        return lambda: result.float().cpu().numpy()
-    return run
-
-
-def jax_call(work: dict[str, Any], arguments: dict[str, np.ndarray]) -> Callable[[], Any] | None:
-    """The compiled function by XLA on the first GPU, or None without one."""
-    try:
-        import jax
-        device = jax.devices("gpu")[0]
-    except (ImportError, RuntimeError):
-        return None
-    import build
-    made = build.workloads()[work["name"]]
-    tree = jax.tree_util.tree_structure(made["args"])
-    values = jax.device_put(jax.tree_util.tree_unflatten(tree, list(arguments.values())), device)
-    function = jax.jit(made["fn"])
-
-    def run() -> Any:
-        result = jax.block_until_ready(function(*values))
-        return lambda: np.asarray(result, np.float32)
-    return run
-
-
-def best(call: Callable[[], Any] | None, repeat: int) -> tuple[float | None, np.ndarray | None]:
-    """Least seconds of a call, which gives a function that fetches its result; and that result."""
-    if call is None:
-        return None, None
-    times = []
-    for _ in range(repeat + 2):
-        begin = time.perf_counter()
-        result = call()
-        times.append(time.perf_counter() - begin)
-    return min(times[2:]), result()
-
-
-def measure(folder: pathlib.Path, work: dict[str, Any], repeat: int, flags: list[str]) -> dict[str, Any]:
-    arguments = make_arguments(work)
-    with tempfile.TemporaryDirectory() as place:
-        values, result, stats = (str(pathlib.Path(place) / name) for name in ("values.safetensors", "out.safetensors", "stats.json"))
+def ours(folder: pathlib.Path, work: dict[str, Any], arguments: dict[str, np.ndarray], place: pathlib.Path, repeat: int,
+         flags: list[str]) -> tuple[float, np.ndarray]:
+    """Least seconds of a call of the executable, of the rank that takes longest; and its result."""
+    values, result, stats = (place / name for name in ("values.safetensors", "out.safetensors", "stats.json"))
+    if not values.exists():
         save_tensors(values, arguments)
-        command = [str(folder / work["file"]), f"--args={values}", f"--out={result}", f"--stats={stats}", f"--repeat={repeat + 2}", *flags]
-        subprocess.run(command, check=True)
-        ours = min(json.loads(pathlib.Path(stats).read_text())["ranks"][0]["run_seconds"][2:])
-        found = next(iter(load_tensors(result).values())).astype(np.float32)
-    torch_time, torch_result = best(torch_call(work, arguments), repeat)
-    jax_time, jax_result = best(jax_call(work, arguments), repeat)
-    expected = torch_result if torch_result is not None else jax_result
-    distance = None if expected is None else float(np.linalg.norm(found - expected) / np.linalg.norm(expected))
-    return {"tsp": ours, "torch": torch_time, "jax": jax_time, "distance": distance}
+    command = [folder / work["file"], f"--args={values}", f"--out={result}", f"--stats={stats}", f"--repeat={repeat + WARM_UP}", *flags]
+    subprocess.run(command, check=True)
+    seconds = [rank["run_seconds"][WARM_UP:] for rank in json.loads(stats.read_text())["ranks"]]
+    return min(map(max, zip(*seconds))), next(iter(load_tensors(result).values())).astype(np.float32)
 
 
-def row(work: dict[str, Any], m: dict[str, Any]) -> str:
-    def cell(value: float | None, form: str) -> str:
-        return "-" if value is None else format(value, form)
-    peers = [t for t in (m["torch"], m["jax"]) if t is not None]
-    return (f"| {work['name']} | {m['tsp'] * 1e3:.3f} | {work['flops'] / m['tsp'] / 1e12:.1f} | {work['bytes'] / m['tsp'] / 1e9:.0f} | "
-            f"{cell(m['torch'] and m['torch'] * 1e3, '.3f')} | {cell(m['jax'] and m['jax'] * 1e3, '.3f')} | "
-            f"{cell(min(peers) / m['tsp'] if peers else None, '.2f')} | {cell(m['distance'], '.1e')} |")
+def time_call(call: peers.Call, repeat: int) -> float:
+    """Least seconds of a call."""
+    times = []
+    for _ in range(repeat + WARM_UP):
+        begin = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - begin)
+    return min(times[WARM_UP:])
+
+
+def measure(folder: pathlib.Path, work: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]:
+    """Least seconds of a call of tsp and of each peer that is there, and the relative distance of tsp's result to each."""
+    arguments = make_arguments(work)
+    best: dict[str, float] = {}
+    distance: dict[str, float] = {}
+    with tempfile.TemporaryDirectory() as place:
+        calls: dict[str, peers.Call] = {}
+        for turn in range(TURNS):
+            seconds, found = ours(folder, work, arguments, pathlib.Path(place), options.repeat, ["--emulate"] if options.emulate else [])
+            best["tsp"] = min(seconds, best.get("tsp", seconds))
+            for name, peer in peers.peers(work).items():
+                try:
+                    call = calls.get(name) or peer(work, arguments, options.peers)
+                    expected = call()() if turn == 0 else None
+                except (peers.Unavailable, RuntimeError) as error:  # of torch: a backend that does not have this form
+                    if turn == 0:
+                        print(f"{work['name']}: no {name}: {str(error).splitlines()[0] if str(error) else error!r}", file=sys.stderr)
+                    continue
+                calls[name] = call
+                seconds = time_call(call, options.repeat)
+                best[name] = min(seconds, best.get(name, seconds))
+                if expected is not None:
+                    distance[name] = float(np.linalg.norm(found - expected) / np.linalg.norm(expected))
+    return {"best": best, "distance": distance}
+
+
+def row(work: dict[str, Any], measured: dict[str, Any]) -> str:
+    best, distance = measured["best"], measured["distance"]
+    others = {name: seconds for name, seconds in best.items() if name != "tsp"}
+    cells = [work["name"], f"{best['tsp'] * 1e3:.3f}", f"{work['flops'] / best['tsp'] / 1e12:.1f}", f"{work['bytes'] / best['tsp'] / 1e9:.0f}",
+             ", ".join(f"{name} {seconds * 1e3:.3f}" for name, seconds in others.items()) or "-",
+             f"{min(others.values()) / best['tsp']:.2f}" if others else "-", f"{max(distance.values()):.1e}" if distance else "-"]
+    return f"| {' | '.join(cells)} |"
 
 
 def main() -> None:
@@ -123,16 +104,17 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=20, help="measured calls of each (default 20)")
     parser.add_argument("--only", default="", help="workloads whose name holds this text")
     parser.add_argument("--out", type=pathlib.Path, help="also write the table there")
-    parser.add_argument("--emulate", action="store_true", help="run our side on the CPU, to check the script")
+    parser.add_argument("--emulate", action="store_true", help="run our side on the CPU, to check the scripts")
+    parser.add_argument("--peers", choices=("cuda", "cpu"), default="cuda", help="where peers run (default cuda)")
     options = parser.parse_args()
     described = json.loads((options.folder / "workloads.json").read_text())
-    lines = [f"Compiled for {described['target']}; minimum of {options.repeat} calls.", "",
-             "| workload | tsp ms | TFLOP/s | GB/s | torch ms | JAX ms | best peer / tsp | rel L2 to a peer |", "|---|---|---|---|---|---|---|---|"]
+    lines = [f"Compiled for {described['target']}; minimum of {TURNS * options.repeat} calls.", "",
+             "| workload | tsp ms | TFLOP/s | GB/s | peers, ms | best peer / tsp | rel L2 to the farthest peer |", "|---|---|---|---|---|---|---|"]
     print("\n".join(lines), flush=True)
     for work in described["workloads"]:
         if options.only not in work["name"]:
             continue
-        lines.append(row(work, measure(options.folder, work, options.repeat, ["--emulate"] if options.emulate else [])))
+        lines.append(row(work, measure(options.folder, work, options)))
         print(lines[-1], flush=True)
     if options.out:
         options.out.write_text("\n".join(lines) + "\n")
