@@ -29,12 +29,22 @@ static int64_t number(const char *name, int64_t missing) {
 }
 
 std::string tsp::runtime::firstHost(const std::string &nodeList) {
-  size_t bracket = nodeList.find('['), comma = nodeList.find(',');
-  if (bracket == std::string::npos || comma < bracket)
-    return nodeList.substr(0, comma);
-  size_t end = nodeList.find_first_of(",-]", bracket);
-  return nodeList.substr(0, bracket) +
-         nodeList.substr(bracket + 1, end - bracket - 1);
+  std::string host;
+  bool isInside = false; // of brackets
+  bool isPast = false;   // behind the first number in them
+  for (char c : nodeList) {
+    if (c == '[' || c == ']') {
+      isInside = c == '[';
+      isPast = false;
+    } else if (c == ',' && !isInside) {
+      break;
+    } else if (isInside && (c == ',' || c == '-')) {
+      isPast = true;
+    } else if (!isPast) {
+      host.push_back(c);
+    }
+  }
+  return host;
 }
 
 /// Host and port of process 0, if the environment has them.
@@ -57,18 +67,34 @@ static void findMeetingPoint(ProcessLaunch &launch) {
   launch.port = int(number("TSP_PORT", launch.port));
 }
 
+namespace {
+/// The variables of a launcher.
+struct Variables {
+  const char *launcher, *index, *count;
+  /// Number on the machine; the first one that is set counts.
+  std::vector<const char *> local;
+};
+} // namespace
+
 ProcessLaunch tsp::runtime::findLaunch() {
-  struct {
-    const char *launcher, *index, *count, *local;
-  } known[] = {
-      {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK"},
-      {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
-       "OMPI_COMM_WORLD_LOCAL_RANK"},
-      {"mpirun", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
-      {"srun", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"},
+  static const Variables known[] = {
+      {"torchrun", "RANK", "WORLD_SIZE", {"LOCAL_RANK"}},
+      {"mpirun",
+       "OMPI_COMM_WORLD_RANK",
+       "OMPI_COMM_WORLD_SIZE",
+       {"OMPI_COMM_WORLD_LOCAL_RANK"}},
+      // PMI itself does not tell; Hydra, Cray's PALS, MVAPICH and Slurm do.
+      {"mpirun",
+       "PMI_RANK",
+       "PMI_SIZE",
+       {"MPI_LOCALRANKID", "PALS_LOCAL_RANKID", "MV2_COMM_WORLD_LOCAL_RANK",
+        "SLURM_LOCALID"}},
+      // SLURM_NTASKS is also that of a batch script or a shell, which is one
+      // process.
+      {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", {"SLURM_LOCALID"}},
   };
   ProcessLaunch launch;
-  for (const auto &names : known) {
+  for (const Variables &names : known) {
     if (!isSet(names.index) || !isSet(names.count))
       continue;
     launch.launcher = names.launcher;
@@ -77,7 +103,9 @@ ProcessLaunch tsp::runtime::findLaunch() {
                     (launch.launcher == "srun" && isSet("PMIX_RANK"));
     launch.index = number(names.index, 0);
     launch.count = number(names.count, 1);
-    launch.localIndex = number(names.local, launch.index);
+    launch.localIndex = launch.index;
+    for (size_t i = names.local.size(); i-- > 0;)
+      launch.localIndex = number(names.local[i], launch.localIndex);
     break;
   }
   if (launch.count < 1 || launch.index >= launch.count)

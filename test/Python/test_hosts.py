@@ -39,7 +39,8 @@ def torchrun_variables(hosts, port, rank, host, local):
 
 
 def srun_variables(hosts, job, rank, host, local):
-    return {"SLURM_PROCID": rank, "SLURM_NTASKS": 4, "SLURM_LOCALID": local, "SLURM_NODEID": "ab".index(host), "SLURM_JOB_ID": job,
+    return {"SLURM_PROCID": rank, "SLURM_NTASKS": 4, "SLURM_STEP_NUM_TASKS": 4, "SLURM_LOCALID": local, "SLURM_NODEID": "ab".index(host),
+            "SLURM_JOB_ID": job,
             "SLURM_STEP_ID": 0, "SLURM_STEP_NODELIST": hosts.nodes, "SLURM_NTASKS_PER_NODE": 2}
 
 

@@ -31,8 +31,12 @@ protected:
                                       "PMI_RANK",
                                       "PMI_SIZE",
                                       "MPI_LOCALRANKID",
+                                      "PALS_LOCAL_RANKID",
+                                      "MV2_COMM_WORLD_LOCAL_RANK",
+                                      "PMIX_RANK",
                                       "SLURM_PROCID",
                                       "SLURM_NTASKS",
+                                      "SLURM_STEP_NUM_TASKS",
                                       "SLURM_LOCALID",
                                       "SLURM_STEP_NODELIST",
                                       "SLURM_JOB_ID",
@@ -50,6 +54,12 @@ TEST_F(LaunchTest, OneProcess) {
   EXPECT_TRUE(with({}).alone());
   // An interactive shell of a job of one task.
   EXPECT_TRUE(with({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "1"}}).alone());
+  // A batch script of a job of four tasks, which srun would start.
+  EXPECT_TRUE(with({{"SLURM_PROCID", "0"},
+                    {"SLURM_NTASKS", "4"},
+                    {"SLURM_LOCALID", "0"},
+                    {"SLURM_JOB_ID", "42"}})
+                  .alone());
 }
 
 TEST_F(LaunchTest, Torchrun) {
@@ -57,7 +67,7 @@ TEST_F(LaunchTest, Torchrun) {
       {"RANK", "5"},           {"WORLD_SIZE", "8"},
       {"LOCAL_RANK", "1"},     {"MASTER_ADDR", "node3"},
       {"MASTER_PORT", "1234"}, {"SLURM_PROCID", "0"},
-      {"SLURM_NTASKS", "2"}};
+      {"SLURM_NTASKS", "2"},   {"SLURM_STEP_NUM_TASKS", "2"}};
   ProcessLaunch launch = with(variables);
   EXPECT_EQ(launch.launcher, "torchrun");
   EXPECT_EQ(launch.index, 5);
@@ -80,13 +90,32 @@ TEST_F(LaunchTest, MpirunLeavesTheAddressToMpi) {
   EXPECT_EQ(launch.host, "");
 }
 
+/// Which device a process takes hangs on its number on the machine.
+TEST_F(LaunchTest, NumbersOnTheMachineUnderPmi) {
+  std::map<std::string, std::string> variables = {{"PMI_RANK", "6"},
+                                                  {"PMI_SIZE", "8"}};
+  EXPECT_EQ(with(variables).localIndex, 6);
+  for (const char *name : {"SLURM_LOCALID", "MV2_COMM_WORLD_LOCAL_RANK",
+                           "PALS_LOCAL_RANKID", "MPI_LOCALRANKID"}) {
+    std::map<std::string, std::string> more = variables;
+    more[name] = "3";
+    EXPECT_EQ(with(more).localIndex, 3) << name;
+  }
+}
+
 TEST_F(LaunchTest, SrunMeetsOnTheFirstHost) {
   std::map<std::string, std::string> variables = {
-      {"SLURM_PROCID", "3"},  {"SLURM_NTASKS", "4"},
-      {"SLURM_LOCALID", "1"}, {"SLURM_STEP_NODELIST", "gpu[07-09,12],login"},
-      {"SLURM_JOB_ID", "42"}, {"SLURM_STEP_ID", "0"}};
+      {"SLURM_PROCID", "3"},
+      {"SLURM_NTASKS", "8"},
+      {"SLURM_LOCALID", "1"},
+      {"SLURM_STEP_NODELIST", "gpu[07-09,12],login"},
+      {"SLURM_JOB_ID", "42"},
+      {"SLURM_STEP_ID", "0"},
+      {"SLURM_STEP_NUM_TASKS", "4"}};
   ProcessLaunch launch = with(variables);
   EXPECT_EQ(launch.launcher, "srun");
+  EXPECT_EQ(launch.count, 4);
+  EXPECT_EQ(launch.localIndex, 1);
   EXPECT_EQ(launch.host, "gpu07");
   int port = launch.port;
   EXPECT_GE(port, 20000);
@@ -101,6 +130,8 @@ TEST_F(LaunchTest, FirstHosts) {
   EXPECT_EQ(firstHost("n[1-3]"), "n1");
   EXPECT_EQ(firstHost("n[08,11]"), "n08");
   EXPECT_EQ(firstHost("login,n[08,11]"), "login");
+  EXPECT_EQ(firstHost("n[08,11]-ib,login"), "n08-ib");
+  EXPECT_EQ(firstHost("rack[2-3]n[08-11]"), "rack2n08");
 }
 
 TEST_F(LaunchTest, Contradictions) {
