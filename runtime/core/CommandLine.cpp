@@ -288,6 +288,7 @@ int tsp_main_model(const tsp_model *model, int argc, char **argv) {
         line.devices.empty() ? nullptr : line.devices.c_str();
     line.options.launched = 1;
     context = std::make_unique<Context>(*model, line.options);
+    context->open();
     runModel(line, *context);
   } catch (const UsageError &error) {
     fprintf(stderr, "error: %s\n(--help shows all options)\n", error.what());

@@ -22,6 +22,9 @@ class Communicator {
 public:
   virtual ~Communicator() = default;
 
+  /// Connects the ranks, once they have their devices. Throws an Error.
+  virtual void open() {}
+
   /// A block of a rank that its transfers will use, as long as this object
   /// lives. On the rank's main thread.
   virtual void addMemory(tsp_rank &, const Block &) {}

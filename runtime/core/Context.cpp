@@ -15,6 +15,26 @@ Context::Context(const tsp_model &model, const tsp_options &options)
     : desc(ModelDesc::parse(model)) {
   placeValues();
   session = std::make_unique<Session>(desc, options);
+}
+
+template <typename Work> void Context::together(Work work) {
+  if (!session->processes)
+    return work();
+  try {
+    work();
+  } catch (const std::exception &error) {
+    session->fail(format("rank %lld: %s",
+                         (long long)session->ranks.front()->index,
+                         error.what()));
+    throw Error(session->processes->error());
+  }
+}
+
+void Context::open() {
+  together([&] { openHere(); });
+}
+
+void Context::openHere() {
   session->open();
   int64_t arenaBytes = 0;
   for (const EntryDesc &entry : desc.entries)
@@ -228,19 +248,6 @@ static void runEntry(void *context) {
   if (setjmp(call.rank.unwind) == 0)
     call.fn(&call.rank, call.args, call.results, call.rank.arena->data());
   call.rank.activity.store(Activity::Finished);
-}
-
-template <typename Work> void Context::together(Work work) {
-  if (!session->processes)
-    return work();
-  try {
-    work();
-  } catch (const std::exception &error) {
-    session->fail(format("rank %lld: %s",
-                         (long long)session->ranks.front()->index,
-                         error.what()));
-    throw Error(session->processes->error());
-  }
 }
 
 void Context::load(int entry) {

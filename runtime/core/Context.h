@@ -48,6 +48,10 @@ class Context {
 public:
   Context(const tsp_model &model, const tsp_options &options);
 
+  /// Gives the ranks devices and memory and connects them. After an error the
+  /// context is of no use, and may be lost (see Session::lost).
+  void open();
+
   const ModelDesc &model() const { return desc; }
   Session &running() { return *session; }
 
@@ -89,7 +93,8 @@ public:
 private:
   /// The results of the last call, for writing.
   std::vector<OutputTensor> results(int entry) const;
-  /// Runs a part of a call; its errors are those of all processes.
+  /// Runs a part of a call, or of the opening; its errors are those of all
+  /// processes.
   template <typename Work> void together(Work work);
   void placeValues();
   void prepare(int entry);
@@ -101,6 +106,7 @@ private:
   std::string unusedNames() const;
   int64_t plannedBytes() const;
   void checkUsable() const;
+  void openHere();
   void loadHere(int entry);
   void callHere(int entry);
 

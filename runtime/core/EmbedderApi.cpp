@@ -39,6 +39,13 @@ template <typename Fn> static int guarded(tsp_context *handle, Fn fn) {
   return 1;
 }
 
+static void dropContext(tsp_context &handle) {
+  // A lost rank still runs in its memory: leave all of that alone.
+  if (handle.context && handle.context->running().lost())
+    handle.context.release();
+  handle.context.reset();
+}
+
 void tsp_options_init(tsp_options *options) {
   *options = tsp_options();
   options->watchdog_s = 60;
@@ -63,16 +70,17 @@ tsp_context *tsp_context_create(const tsp_model *model,
       throw Error("no model is linked into this binary");
     handle->context =
         std::make_unique<Context>(*model, options ? *options : defaults);
+    handle->context->open();
   } catch (const std::exception &error) {
     handle->error = error.what();
+    dropContext(*handle);
   }
   return handle;
 }
 
 void tsp_context_destroy(tsp_context *context) {
-  // A lost rank still runs in its memory: leave all of that alone.
-  if (context && context->context && context->context->running().lost())
-    context->context.release();
+  if (context)
+    dropContext(*context);
   delete context;
 }
 

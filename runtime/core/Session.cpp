@@ -65,6 +65,7 @@ void Session::open() {
   runOnRanks(
       [this](tsp_rank &rank) { rank.device = backend->makeDevice(rank); });
   communicator = backend->makeCommunicator(*this);
+  communicator->open();
 }
 
 void Session::finish() {
@@ -197,8 +198,8 @@ std::string Session::lostText(int64_t process) const {
                                : format("ranks %lld to %lld", (long long)first,
                                         (long long)(first + count - 1));
   out += " ended without a word (killed?); " + roster->lastOf(first);
-  // The ranks here may be about to find out that they need it; who finds an error
-  // of the transport meanwhile waits for this (waitForExplanation).
+  // The ranks here may be about to find out that they need it; who finds an
+  // error of the transport meanwhile waits for this (waitForExplanation).
   std::string waiting;
   for (int tries = 0; tries < 240 && waiting.empty(); ++tries) {
     timespec pause{0, 5000000};

@@ -215,6 +215,10 @@ class Graph:
     def launch(self, stream):
         self.device.call("cuGraphLaunch", self.executable, stream.handle)
 
+    def destroy(self):
+        self.device.call("cuGraphExecDestroy", self.executable)
+        self.device.call("cuGraphDestroy", self.handle)
+
     def nodes(self):
         count = ctypes.c_size_t()
         self.device.call("cuGraphGetNodes", self.handle, None, ctypes.byref(count))

@@ -298,9 +298,29 @@ def test_graph():
         for _ in range(3):
             graph.launch(stream)
         stream.synchronize()
+        graph.destroy()
         return before[0], buffer.download()[0]
 
     assert run_threads(2, rank) == [(1, 3 * 2 ** 5), (2, 3 * 2 ** 5)]
+
+
+@pytest.mark.parametrize("end", ["destroy", "abort"])
+def test_a_communicator_waits_for_graphs_with_its_calls(end):
+    process = cuda_driver.run_script(f"""
+        from test_emulated_nccl import *
+        def rank(comm, device, stream):
+            buffer = device.upload(np.ones(6, np.float32))
+            stream.begin_capture(mode=2)
+            comm.all_reduce(buffer, buffer, stream)
+            graph = stream.end_capture()
+            with pytest.raises(nccl_library.Error, match="a CUDA graph holds calls of the communicator"):
+                comm.{end}()
+            graph.destroy()
+            comm.{end}()
+        run_threads(2, rank, destroy=False)
+        """, TSP_EMULATION_TIMEOUT=1)
+    assert process.returncode == 0, process.stderr
+    assert process.stderr.count("a CUDA graph holds calls of the communicator: it has to be destroyed first") == 2
 
 
 def test_wrong_arguments_are_named():

@@ -5,6 +5,8 @@ import json
 import os
 import pathlib
 import signal
+import socket
+import struct
 import subprocess
 import time
 
@@ -240,6 +242,30 @@ def test_a_fault_of_one_device_process_ends_all(x_file, fault):
     for run in runs:
         if run.returncode != -signal.SIGKILL:
             check_fault(run.stderr, fault)
+
+
+def test_a_process_that_ends_before_nccl_has_connected_the_ranks(x_file):
+    """The ranks that wait for its ranks in NCCL's initialisation cannot be brought back."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    first = subprocess.Popen([CUDA_MODEL, "--emulate", f"--args={x_file}"], stderr=subprocess.PIPE, text=True,
+                             env={**os.environ, "WORLD_SIZE": "2", "RANK": "0", "LOCAL_RANK": "0", "MASTER_ADDR": "127.0.0.1",
+                                  "MASTER_PORT": str(port)})
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            other = socket.create_connection(("127.0.0.1", port))
+            break
+        except ConnectionRefusedError:
+            assert time.monotonic() < deadline and first.poll() is None
+    with other:
+        other.sendall(struct.pack("<IIQ", 0x74737031, 0, 1) + b"1")
+        assert other.recv(16 + 128, socket.MSG_WAITALL)[:8] == struct.pack("<II", 0x74737031, 1)  # NCCL's id
+    # The emulation gives up after five minutes, NCCL never.
+    error = first.communicate(timeout=60)[1]
+    assert first.returncode == 1
+    assert "error: ranks 2 to 3 ended without a word (killed?); it had started no transfer" in error
 
 
 def test_an_error_of_nccl_ends_all(x_file):

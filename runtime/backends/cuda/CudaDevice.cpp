@@ -31,9 +31,7 @@ CudaDevice::CudaDevice(tsp_rank &rank, DeviceUse &device,
 CudaDevice::~CudaDevice() {
   CurrentContext current(device);
   times.reset();
-  for (auto &[entry, graph] : graphs)
-    if (graph.exec)
-      driver().graphExecDestroy(graph.exec);
+  dropGraphs();
   for (Event event : events)
     driver().eventDestroy(event);
   for (Stream stream : streams)

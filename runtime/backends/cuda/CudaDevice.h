@@ -110,6 +110,10 @@ public:
                      void **parameters);
   Event makeEvent();
 
+  /// Destroys the recorded graphs, from any thread; none is made or launched
+  /// any more.
+  void dropGraphs();
+
   /// Waits until a stream is empty. Returns false when the session fails or the
   /// device stops first.
   bool drain(Stream stream);
@@ -136,6 +140,8 @@ private:
   Launchable &findKernel(const tsp_device_kernel &kernel);
   TensorMap *findMap(Launchable &kernel, int64_t number, void *buffer);
   bool runGraph(RecordedGraph &graph, void (*code)(void *), void *context);
+  bool record(RecordedGraph &graph, void (*code)(void *), void *context);
+  void launchGraph(RecordedGraph &graph);
   bool finish();
 
   tsp_rank &rank;
@@ -146,7 +152,9 @@ private:
   std::map<const void *, std::unique_ptr<Block>> constants;
   std::unordered_map<const tsp_device_kernel *, Launchable> kernels;
   std::map<std::string, Function> ownKernels; ///< of enqueueKernel
+  std::mutex graphsMutex;                     ///< of the next two
   std::map<int, RecordedGraph> graphs;        ///< by entry
+  bool areGraphsDropped = false;
   std::vector<Event> events;
   std::unique_ptr<Timeline> times;
   bool isCapturing = false;

@@ -8,6 +8,7 @@
 #include "backends/cuda/CudaUpload.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace tsp::runtime;
 using namespace tsp::runtime::cuda;
@@ -73,7 +74,10 @@ bool CudaDevice::run(int entry, void (*code)(void *), void *context) {
   Stream compute = streams[TSP_STREAM_COMPUTE];
   times->begin(compute);
   if (rank.session.options.graphs) {
-    if (!runGraph(graphs[entry], code, context))
+    std::unique_lock<std::mutex> lock(graphsMutex);
+    RecordedGraph &graph = graphs[entry];
+    lock.unlock();
+    if (!runGraph(graph, code, context))
       return false;
   } else {
     code(context);
@@ -90,39 +94,61 @@ bool CudaDevice::run(int entry, void (*code)(void *), void *context) {
 /// on first use. The second one is recorded; from then on the graph runs.
 bool CudaDevice::runGraph(RecordedGraph &graph, void (*code)(void *),
                           void *context) {
-  Stream compute = streams[TSP_STREAM_COMPUTE];
-  Stream comm = streams[TSP_STREAM_COMM];
   ++graph.calls;
   if (graph.calls == 1) {
     code(context);
     graph.counts = rank.counts;
     return !rank.session.failed();
   }
-  if (!graph.exec) {
-    check(driver().streamBeginCapture(compute, captureRelaxed),
-          "cuStreamBeginCapture");
-    isCapturing = true;
-    // The second stream joins here and comes back at the end.
-    Event fork = makeEvent(), join = makeEvent();
-    check(driver().eventRecord(fork, compute), "cuEventRecord");
-    check(driver().streamWaitEvent(comm, fork, 0), "cuStreamWaitEvent");
-    code(context);
-    Graph captured = nullptr;
-    driver().eventRecord(join, comm);
-    driver().streamWaitEvent(compute, join, 0);
-    Result result = driver().streamEndCapture(compute, &captured);
-    isCapturing = false;
-    if (rank.session.failed()) {
-      if (captured)
-        driver().graphDestroy(captured);
-      return false;
-    }
-    check(result, "cuStreamEndCapture");
-    check(driver().graphInstantiate(&graph.exec, captured, 0),
-          "cuGraphInstantiate");
-    driver().graphDestroy(captured);
-  }
+  if (!graph.exec && !record(graph, code, context))
+    return false;
   rank.counts = graph.counts;
-  check(driver().graphLaunch(graph.exec, compute), "cuGraphLaunch");
+  launchGraph(graph);
   return true;
+}
+
+bool CudaDevice::record(RecordedGraph &graph, void (*code)(void *),
+                        void *context) {
+  Stream compute = streams[TSP_STREAM_COMPUTE];
+  Stream comm = streams[TSP_STREAM_COMM];
+  check(driver().streamBeginCapture(compute, captureRelaxed),
+        "cuStreamBeginCapture");
+  isCapturing = true;
+  // The second stream joins here and comes back at the end.
+  Event fork = makeEvent(), join = makeEvent();
+  check(driver().eventRecord(fork, compute), "cuEventRecord");
+  check(driver().streamWaitEvent(comm, fork, 0), "cuStreamWaitEvent");
+  code(context);
+  Graph captured = nullptr;
+  driver().eventRecord(join, comm);
+  driver().streamWaitEvent(compute, join, 0);
+  Result result = driver().streamEndCapture(compute, &captured);
+  isCapturing = false;
+  if (!rank.session.failed() && result == success) {
+    std::lock_guard<std::mutex> lock(graphsMutex);
+    if (!areGraphsDropped)
+      result = driver().graphInstantiate(&graph.exec, captured, 0);
+  }
+  if (captured)
+    driver().graphDestroy(captured);
+  if (rank.session.failed())
+    return false;
+  check(result, "recording a graph");
+  return true;
+}
+
+void CudaDevice::launchGraph(RecordedGraph &graph) {
+  std::lock_guard<std::mutex> lock(graphsMutex);
+  if (areGraphsDropped)
+    throw Error("stopped");
+  check(driver().graphLaunch(graph.exec, streams[TSP_STREAM_COMPUTE]),
+        "cuGraphLaunch");
+}
+
+void CudaDevice::dropGraphs() {
+  std::lock_guard<std::mutex> lock(graphsMutex);
+  areGraphsDropped = true;
+  for (auto &[entry, graph] : graphs)
+    if (GraphExec exec = std::exchange(graph.exec, nullptr))
+      driver().graphExecDestroy(exec);
 }

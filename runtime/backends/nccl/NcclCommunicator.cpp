@@ -19,7 +19,9 @@ using namespace tsp::runtime::nccl;
 
 NcclCommunicator::NcclCommunicator(Session &session)
     : DeviceCommunicator(session), nccl(Nccl::get()),
-      comms(session.ranks.size()) {
+      comms(session.ranks.size()) {}
+
+void NcclCommunicator::open() {
   UniqueId id;
   if (session.isFirst())
     nccl.check(nccl.getUniqueId(&id), "ncclGetUniqueId");
@@ -46,9 +48,10 @@ void NcclCommunicator::warnOfVersion() const {
                     "--graphs\n");
 }
 
-/// All ranks make all communicators in the same order.
+/// All ranks make all communicators in the same order. NCCL does not return
+/// before all have come, and cannot be stopped until then.
 void NcclCommunicator::connect(tsp_rank &rank, const UniqueId &id) {
-  Comms &own = comms[rank.slot];
+  Comms own;
   const ModelDesc &model = session.model;
   nccl.check(
       nccl.commInitRank(&own.world, int(model.numRanks()), id, int(rank.index)),
@@ -62,11 +65,23 @@ void NcclCommunicator::connect(tsp_rank &rank, const UniqueId &id) {
                  "ncclCommSplit", own.world);
     own.groups.push_back(comm);
   }
+  std::lock_guard<std::shared_timed_mutex> lock(inUse);
+  if (aborted.load())
+    throw Error("stopped");
+  comms[rank.slot] = std::move(own);
+}
+
+/// NCCL ends a communicator only when no graph holds calls of it.
+void NcclCommunicator::dropGraphs() {
+  for (auto &rank : session.ranks)
+    if (rank->device)
+      deviceOf(*rank).dropGraphs();
 }
 
 NcclCommunicator::~NcclCommunicator() {
   if (aborted)
     return;
+  dropGraphs();
   for (size_t slot = 0; slot < comms.size(); ++slot) {
     cuda::CurrentContext current(deviceOf(*session.ranks[slot]).use());
     for (auto [comm, handle] : comms[slot].registered)
@@ -105,6 +120,7 @@ void NcclCommunicator::wakeAll() {
   // abort brings it back.
   std::unique_lock<std::shared_timed_mutex> lock(inUse, std::defer_lock);
   (void)lock.try_lock_for(std::chrono::seconds(1));
+  dropGraphs();
   bool any = false;
   for (Comms &own : comms) {
     for (Comm comm : own.groups)

@@ -24,6 +24,7 @@ public:
   explicit NcclCommunicator(Session &session);
   ~NcclCommunicator() override;
 
+  void open() override;
   void addMemory(tsp_rank &rank, const Block &block) override;
   void reset() override;
   void poll(tsp_rank &rank) override;
@@ -48,6 +49,7 @@ private:
 
   void warnOfVersion() const;
   void connect(tsp_rank &rank, const UniqueId &id);
+  void dropGraphs();
   bool posted(tsp_rank &rank, const Flight &flight, tsp_event event) override;
   bool complete(tsp_rank &rank, const Flight &flight, tsp_event event) override;
   void enqueue(tsp_rank &rank, const Flight &flight);

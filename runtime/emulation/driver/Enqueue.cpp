@@ -16,11 +16,11 @@ using namespace tsp::emulation;
 
 CUresult tspEmulationEnqueue(const CUstream *streams, size_t count,
                              const TspEmulationWork *work) {
+  std::shared_ptr<void> data(work->data, work->release);
   std::vector<CUstream> found(count);
   for (size_t i = 0; i < count; ++i)
     if (CUresult error = findStream(streams[i], found[i]))
       return error;
-  std::shared_ptr<void> data(work->data, work->release);
   StreamWork streamWork;
   streamWork.type = CU_GRAPH_NODE_TYPE_KERNEL;
   streamWork.work = [data, start = work->start](const TaskRef &task) {

@@ -14,7 +14,7 @@
 /// Work of another library. `start` is called on a thread of the driver, once
 /// for each time the work runs (in a graph that is each launch), and may not
 /// block; the work has ended when tspEmulationFinish is called with the token.
-/// `release` is called when the work can run no more.
+/// `release` is called when the work can run no more, also after an error.
 struct TspEmulationWork {
   void (*start)(void *data, void *token);
   void (*release)(void *data);

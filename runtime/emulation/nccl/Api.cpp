@@ -191,15 +191,11 @@ ncclResult_t ncclCommFinalize(ncclComm_t comm) {
 }
 
 ncclResult_t ncclCommDestroy(ncclComm_t comm) {
-  if (comm)
-    destroy(comm, /*aborts=*/false);
-  return ncclSuccess;
+  return comm ? destroy(comm, /*aborts=*/false) : ncclSuccess;
 }
 
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
-  if (comm)
-    destroy(comm, /*aborts=*/true);
-  return ncclSuccess;
+  return comm ? destroy(comm, /*aborts=*/true) : ncclSuccess;
 }
 
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *result) {

@@ -308,6 +308,12 @@ namespace {
 struct Batch {
   ncclComm_t comm;
   std::vector<Operation> operations;
+
+  static void release(void *data) {
+    auto *batch = static_cast<Batch *>(data);
+    --batch->comm->batches;
+    delete batch;
+  }
 };
 } // namespace
 
@@ -356,7 +362,8 @@ tsp::emulation::enqueueOperations(ncclComm_t comm,
   streams.push_back(comm->order);
   TspEmulationWork work;
   work.data = new Batch{comm, std::move(operations)};
-  work.release = [](void *data) { delete static_cast<Batch *>(data); };
+  work.release = Batch::release;
+  ++comm->batches;
   work.start = [](void *data, void *token) {
     // The job has its own copy: the stream may be done with the batch first.
     addJob(static_cast<Batch *>(data)->comm,
@@ -395,13 +402,32 @@ static void leave(ncclComm_t comm, Member::State state) {
   comm->segment->ringAll();
 }
 
-void tsp::emulation::destroy(ncclComm_t comm, bool aborts) {
+/// False when calls are held for too long, which only graphs do.
+static bool waitForGraphs(ncclComm_t comm) {
+  int64_t start = monotonicNs();
+  while (comm->batches > 0) {
+    if (double(monotonicNs() - start) > timeoutSeconds() * 1e9) {
+      std::string why = "a CUDA graph holds calls of the communicator: it has "
+                        "to be destroyed first";
+      report("rank " + std::to_string(comm->rank) + " of " +
+             std::to_string(comm->ranks) + ": " + why);
+      fail(comm, ncclInvalidUsage, why);
+      return false;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
+}
+
+ncclResult_t tsp::emulation::destroy(ncclComm_t comm, bool aborts) {
   if (aborts) {
     comm->isAborted = true;
     leave(comm, Member::Aborted);
   }
   // Aborted calls end soon, and calls that streams come to later end at once.
   finalize(comm);
+  if (!waitForGraphs(comm))
+    return ncclInvalidUsage;
   {
     std::lock_guard<std::mutex> lock(comm->mutex);
     comm->stops = true;
@@ -413,4 +439,5 @@ void tsp::emulation::destroy(ncclComm_t comm, bool aborts) {
   cuStreamDestroy(comm->order);
   cuCtxPopCurrent(nullptr);
   delete comm;
+  return ncclSuccess;
 }

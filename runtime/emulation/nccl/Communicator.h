@@ -43,6 +43,9 @@ struct ncclComm {
   bool stops = false;
   std::string lastError;
 
+  /// Calls that may run still: on streams, and in graphs until these go.
+  std::atomic<int> batches{0};
+
   std::atomic<bool> isAborted{false};
   /// ncclInProgress until the communicator is made.
   std::atomic<ncclResult_t> state{ncclInProgress};
@@ -74,8 +77,10 @@ ncclResult_t asyncError(ncclComm_t comm);
 
 /// Waits for all calls that streams have come to.
 ncclResult_t finalize(ncclComm_t comm);
-/// Leaves and frees; with `aborts` without waiting for peers.
-void destroy(ncclComm_t comm, bool aborts);
+/// Leaves and frees; with `aborts` without waiting for peers. Waits for graphs
+/// that hold calls of the communicator to be destroyed, and after the time-out
+/// leaves it as it is.
+ncclResult_t destroy(ncclComm_t comm, bool aborts);
 
 /// Keeps the text for ncclGetLastError and returns the code.
 ncclResult_t fail(ncclComm_t comm, ncclResult_t code, const std::string &why);

@@ -16,10 +16,10 @@
 
 namespace tsp::runtime::test {
 
-/// A model whose entry "main" is a function of the test, run by every rank, with
-/// the arena as the staging memory of its transfers. The
-/// function has no objects with destructors on its stack where it calls the
-/// runtime, as errors jump over it.
+/// A model whose entry "main" is a function of the test, run by every rank,
+/// with the arena as the staging memory of its transfers. The function has no
+/// objects with destructors on its stack where it calls the runtime, as errors
+/// jump over it.
 class RankProgram {
 public:
   using Body = std::function<void(tsp_rank *rank, void **args, void **results)>;
@@ -37,6 +37,7 @@ public:
              "}]}"),
         model{json.c_str(), table(), device}, options(options) {
     context = std::make_unique<Context>(model, this->options);
+    context->open();
   }
 
   static tsp_options defaults() {
