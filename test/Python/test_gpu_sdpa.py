@@ -25,10 +25,12 @@ WIDE = {
 }
 # Wide heads, and blocks enough: 128 rows in eight warps.
 EIGHT_WARPS = {f"eight_warps_{width}": dataclasses.replace(WIDE["queries_in_shared"], width=width, value_width=width, dtype="bf16") for width in (192, 256)}
+# More in the batch than a grid has blocks in its third dim.
+MANY = {"many": Attention(batch=65537, queries=3, keys=5, heads=2, kv_heads=2, width=16, value_width=16, scale=0.25)}
 # Cases with a variant for sm_90a: one, two and three warpgroups with rows.
 WARPGROUPS = {name: case for name, case in (CASES | WIDE).items() if name not in ("one_key", "one_of_each", "odd")}
 ALL = CASES | WIDE
-SETS = {("sm_80", "bf16"): ALL | EIGHT_WARPS, ("sm_80", "f16"): WIDE, ("sm_80", "f32"): CASES,
+SETS = {("sm_80", "bf16"): ALL | EIGHT_WARPS | MANY, ("sm_80", "f16"): WIDE, ("sm_80", "f32"): CASES,
         ("sm_80", "f64"): {name: CASES[name] for name in ("plain", "batch", "odd", "everything")},
         ("sm_90a", "bf16"): WARPGROUPS, ("sm_90a", "f16"): WIDE}
 

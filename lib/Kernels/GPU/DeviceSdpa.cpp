@@ -29,12 +29,18 @@ DeviceSdpaEmitter::DeviceSdpaEmitter(DeviceEmitter &e, const SdpaSpec &spec,
   lane = e.rem(thread, 32);
   warp = e.div(thread, 32);
   // The last rows of a causal program see most keys: they go first.
-  int64_t tiles = plan.launch.grid[0];
+  int64_t tiles = llvm::divideCeil(spec.rows(), plan.rows);
   rowTile = e.block(0);
+  if (plan.isFlat) {
+    keyHead = e.rem(e.div(rowTile, tiles), spec.keyHeads);
+    batch = e.div(rowTile, tiles * spec.keyHeads);
+    rowTile = e.rem(rowTile, tiles);
+  } else {
+    keyHead = e.block(1);
+    batch = e.block(2);
+  }
   if (spec.causal && tiles > 1)
     rowTile = e.sub(e.i32(tiles - 1), rowTile);
-  keyHead = e.block(1);
-  batch = e.block(2);
 }
 
 //===----------------------------------------------------------------------===//

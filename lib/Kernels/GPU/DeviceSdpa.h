@@ -49,6 +49,9 @@ struct DeviceSdpaPlan {
   int64_t consumers = 1; ///< warpgroups with rows
   int64_t stages = 2;    ///< of K and of V
 
+  /// The grid has a dim each for tiles of rows, heads of keys and the batch;
+  /// where that is too large all three in one.
+  bool isFlat = false;
   DeviceLaunch launch;
 };
 

@@ -33,8 +33,11 @@ static bool hasTensorCoreShape(const SdpaSpec &spec) {
 static int64_t oddColumns(int64_t width) { return (width / 8 | 1) * 16; }
 
 static void setGrid(DeviceSdpaPlan &plan, const SdpaSpec &spec) {
-  plan.launch.grid = {int64_t(llvm::divideCeil(spec.rows(), plan.rows)),
-                      spec.keyHeads, spec.batch};
+  int64_t tiles = llvm::divideCeil(spec.rows(), plan.rows);
+  plan.launch.grid = {tiles, spec.keyHeads, spec.batch};
+  plan.isFlat = spec.keyHeads > kMaxGrid[1] || spec.batch > kMaxGrid[2];
+  if (plan.isFlat)
+    plan.launch.grid = {tiles * spec.keyHeads * spec.batch, 1, 1};
 }
 
 DeviceSdpaPlan tsp::planDeviceSdpa(const SdpaSpec &spec, bool aligned,

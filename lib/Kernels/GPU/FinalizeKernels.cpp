@@ -84,6 +84,17 @@ static LogicalResult checkLimits(gpu::GPUFuncOp function) {
   return success();
 }
 
+static LogicalResult checkGrid(func::FuncOp kernel) {
+  DeviceLaunch launch = getDeviceLaunch(kernel);
+  for (auto [size, most] : llvm::zip_equal(launch.grid, kMaxGrid))
+    if (size > most)
+      return kernel.emitError("kernel @")
+             << kernel.getName() << " has a grid of [" << launch.grid
+             << "] blocks, more than devices take, which is [" << kMaxGrid
+             << "]; divide the tensors into parts";
+  return success();
+}
+
 /// Clusters of up to 8 blocks run everywhere ("Thread Block Clusters" of the
 /// CUDA C++ Programming Guide); the grid must be whole ones.
 static LogicalResult checkCluster(func::FuncOp kernel) {
@@ -191,7 +202,8 @@ public:
       if (failed(checkLimits(function)))
         return signalPassFailure();
     for (func::FuncOp kernel : kernels)
-      if (failed(checkTensorMaps(kernel)) || failed(checkCluster(kernel)) ||
+      if (failed(checkTensorMaps(kernel)) || failed(checkGrid(kernel)) ||
+          failed(checkCluster(kernel)) ||
           failed(checkShared(
               kernel, device.lookupSymbol<gpu::GPUFuncOp>(kernel.getName()),
               llvm::to_vector(architectures))))

@@ -81,3 +81,16 @@ func.func private @k(memref<4xf32>)
   attributes {tsp.kernel, tsp.tied = array<i64: -1>, tsp.device_grid = array<i64: 9, 1, 1>,
               tsp.device_block = array<i64: 32, 1, 1>, tsp.device_shared = 0 : i64,
               tsp.device_workspace = 0 : i64, tsp.device_cluster = array<i64: 9, 1, 1>}
+
+// -----
+
+gpu.module @tsp_device {
+  gpu.func @k(%x: memref<4xf32>) kernel attributes {known_block_size = array<i32: 32, 1, 1>} {
+    gpu.return
+  }
+}
+// expected-error@+1 {{kernel @k has a grid of [4, 1, 65536] blocks, more than devices take, which is [2147483647, 65535, 65535]; divide the tensors into parts}}
+func.func private @k(memref<4xf32>)
+  attributes {tsp.kernel, tsp.tied = array<i64: -1>, tsp.device_grid = array<i64: 4, 1, 65536>,
+              tsp.device_block = array<i64: 32, 1, 1>, tsp.device_shared = 0 : i64,
+              tsp.device_workspace = 0 : i64}

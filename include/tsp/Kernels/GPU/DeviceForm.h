@@ -23,10 +23,10 @@
 // The first is the code of one thread. Its memrefs are those of buffer form:
 // inputs, then outputs, with static shapes, the identity layout and element
 // type `getStorageType`; they do not alias, except that a result tied to an
-// argument may be the same buffer. All are aligned to 64 bytes, and their memory
-// may be read up to the next multiple of 16 bytes, as LLVM does where it widens
-// loads. The body may use gpu, nvgpu, nvvm, arith, math, scf, cf, vector,
-// memref, affine, ub and LLVM. Static shared memory is at most 48 KB
+// argument may be the same buffer. All are aligned to 64 bytes, and their
+// memory may be read up to the next multiple of 16 bytes, as LLVM does where it
+// widens loads. The body may use gpu, nvgpu, nvvm, arith, math, scf, cf,
+// vector, memref, affine, ub and LLVM. Static shared memory is at most 48 KB
 // (`addSharedBuffer`); more is `gpu.dynamic_shared_memory`, whose size is
 // tsp.device_shared. The workspace is device memory that belongs to the launch,
 // with undefined contents. Results do not depend on the order in which threads
@@ -82,6 +82,10 @@ inline constexpr int64_t kMaxStaticShared = 48 * 1024;
 
 /// Parameters of a kernel, at most.
 inline constexpr int64_t kMaxParameterBytes = 32764;
+
+/// Blocks of a grid in each dim, at most ("Technical Specifications per Compute
+/// Capability" of the CUDA C++ Programming Guide).
+inline constexpr std::array<int64_t, 3> kMaxGrid = {INT32_MAX, 65535, 65535};
 
 /// A kernel on its way from tensor form to device form.
 struct DeviceKernel {
