@@ -178,7 +178,7 @@ void Context::prepare(int entry) {
 }
 
 void Context::checkUsable() const {
-  if (session->lost())
+  if (session->lost() && !session->isForked())
     throw Error("the context is lost: a rank of an earlier call is stuck");
 }
 

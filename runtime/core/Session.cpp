@@ -120,6 +120,9 @@ void Session::rankLoop(tsp_rank &rank) {
 }
 
 void Session::runOnRanks(std::function<void(tsp_rank &)> fn) {
+  if (isForked())
+    throw Error("the context belongs to the process that this one is a fork "
+                "of: make one here, or start processes without fork");
   if (processes && processes->failed())
     throw Error(processes->error());
   {
@@ -132,10 +135,13 @@ void Session::runOnRanks(std::function<void(tsp_rank &)> fn) {
   generation.fetch_add(1);
   commandBell.ring();
   int64_t failedAt = 0;
+  std::vector<Seen> seen(ranks.size());
   while (true) {
     uint32_t ticket = doneBell.ticket();
     if (running.load() == 0)
       break;
+    if (!failed())
+      watchRanks(seen);
     // After a failure every rank that waits comes back at once. One that does
     // not is stuck in its own code; nothing can stop it.
     if (failed()) {
@@ -154,6 +160,29 @@ void Session::runOnRanks(std::function<void(tsp_rank &)> fn) {
   if (failed()) {
     std::lock_guard<std::mutex> lock(errorMutex);
     throw Error(error);
+  }
+}
+
+/// A driver takes no more work when a device stands still, and does not give
+/// back the rank's thread, which therefore cannot say so. Whoever can is given
+/// the time to.
+void Session::watchRanks(std::vector<Seen> &seen) {
+  if (!model.onDevice() || options.watchdog_s <= 0)
+    return;
+  const double limit = 2 * options.watchdog_s + 2;
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    const tsp_rank &rank = *ranks[i];
+    Activity activity = rank.activity.load();
+    bool works =
+        activity == Activity::Computing || activity == Activity::Waiting;
+    uint64_t progress = rank.progress.load();
+    if (!works || progress != seen[i].progress || seen[i].since == 0)
+      seen[i] = {progress, nowNs()};
+    else if (double(nowNs() - seen[i].since) > limit * 1e9)
+      return fail(format("rank %lld: for %.1f s its device has taken no more "
+                         "work; %s",
+                         (long long)rank.index, limit,
+                         rank.activityText().c_str()));
   }
 }
 

@@ -15,6 +15,7 @@
 
 #include <functional>
 #include <mutex>
+#include <unistd.h>
 
 namespace tsp::runtime {
 
@@ -58,7 +59,11 @@ struct Session {
 
   /// Whether a rank did not come back after a failure: its thread is lost and
   /// nothing can run any more.
-  bool lost() const { return isLost; }
+  bool lost() const { return isLost || isForked(); }
+
+  /// Whether this process is a fork of the one that made the session: its
+  /// ranks' threads are not here, nor can it use the devices.
+  bool isForked() const { return getpid() != owner; }
 
   /// Whether this is process 0, which reads and writes for all.
   bool isFirst() const { return !processes || processes->index() == 0; }
@@ -67,12 +72,19 @@ struct Session {
   bool tracing() const { return options.trace != 0; }
 
 private:
+  /// When a rank was last seen to advance.
+  struct Seen {
+    uint64_t progress = 0;
+    int64_t since = 0;
+  };
   void rankLoop(tsp_rank &rank);
+  void watchRanks(std::vector<Seen> &seen);
   void failHere(const std::string &message);
   void watchProcesses();
   std::string report() const;
   std::string lostText(int64_t process) const;
 
+  const pid_t owner = getpid();
   std::atomic<bool> aborted{false}, stop{false};
   std::atomic<bool> isLost{false};
   bool isFinished = false;

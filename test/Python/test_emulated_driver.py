@@ -5,6 +5,7 @@ import ctypes
 import os
 import re
 import subprocess
+import threading
 
 import numpy as np
 import pytest
@@ -169,6 +170,106 @@ def test_allocations_lie_apart(device):
         assert other.pointer.value - one.pointer.value - one.nbytes >= max(1 << 20, one.nbytes)
     for buffer in buffers:
         buffer.free()
+
+
+def test_rows_are_at_most_2_gb_apart(device):
+    source, far = device.empty((64,), np.uint8), Buffer(device, ((1 << 31) + 64,), np.uint8)
+    copy = Copy3D(srcType=DEVICE, srcDevice=source.pointer.value, srcPitch=32, dstType=DEVICE, dstDevice=far.pointer.value, dstPitch=1 << 31,
+                  width=32, height=2, depth=1)
+    with pytest.raises(Error, match="CUDA_ERROR_INVALID_VALUE"):
+        device.call("cuMemcpy3DAsync_v2", ctypes.byref(copy), None)
+    copy.dstPitch -= 16
+    device.call("cuMemcpy3DAsync_v2", ctypes.byref(copy), None)
+    device.synchronize()
+    far.free()
+
+
+class Held:
+    """A stream that does nothing until the end of a `with`."""
+
+    def __init__(self, device):
+        self.stream, self.end = Stream(device), threading.Event()
+        self.function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: self.end.wait())
+        device.call("cuLaunchHostFunc", self.stream.handle, self.function, None)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.end.set()
+        self.stream.synchronize()
+
+    def check(self, waits, function):
+        """Whether a function waits for the stream."""
+        thread = threading.Thread(target=function)
+        thread.start()
+        thread.join(0.1 if waits else 60)
+        assert thread.is_alive() == waits
+        self.end.set()
+        thread.join()
+
+
+@emulated
+@pytest.mark.parametrize("size, waits", [(1000, False), (100_000, True)])
+def test_uploads_of_memory_that_is_not_pinned_may_wait(device, size, waits):
+    buffer, host = device.empty((size,), np.uint8), np.zeros(size, np.uint8)
+    with Held(device) as held:
+        held.check(waits, lambda: device.call("cuMemcpyHtoDAsync_v2", buffer.pointer, ctypes.c_void_p(host.ctypes.data), ctypes.c_size_t(size),
+                                              held.stream.handle))
+
+
+@emulated
+def test_a_queue_is_full_at_some_time(device):
+    buffer = device.empty((16,), np.uint8)
+
+    def fill(count):
+        for _ in range(count):
+            device.call("cuMemsetD8Async", buffer.pointer, ctypes.c_ubyte(0), ctypes.c_size_t(16), held.stream.handle)
+
+    with Held(device) as held:
+        fill(1000)
+        held.check(True, lambda: fill(100))
+
+
+@emulated
+def test_kernels_are_loaded_when_they_are_needed(device):
+    module, functions, state, mode = device.module(SCALE), (ctypes.c_void_p * 1)(), ctypes.c_int(), ctypes.c_int()
+    device.call("cuModuleEnumerateFunctions", functions, 1, module.handle)
+    function = ctypes.c_void_p(functions[0])
+    device.call("cuFuncIsLoaded", ctypes.byref(state), function)
+    device.call("cuModuleGetLoadingMode", ctypes.byref(mode))
+    assert (state.value, mode.value) == (0, 2)
+    with Held(device) as held:  # loading may wait for all work of the context
+        held.check(True, lambda: device.call("cuFuncLoad", function))
+    device.call("cuFuncIsLoaded", ctypes.byref(state), function)
+    assert state.value == 1
+    with Held(device) as held:
+        held.check(False, lambda: module.function("scale"))
+
+
+@emulated
+def test_eager_loading():
+    process = run_script(f"""
+        import ctypes, cuda_driver
+        device, functions, state = cuda_driver.Device(0), (ctypes.c_void_p * 1)(), ctypes.c_int()
+        device.call("cuModuleEnumerateFunctions", functions, 1, device.module({SCALE!r}).handle)
+        device.call("cuFuncIsLoaded", ctypes.byref(state), ctypes.c_void_p(functions[0]))
+        print(state.value)""", CUDA_MODULE_LOADING="EAGER")
+    assert process.stdout == "1\n", process.stderr
+
+
+@emulated
+def test_host_functions_may_not_call_the_driver(device):
+    stream, codes = Stream(device), []
+
+    def ask(_):
+        codes.append(cuda_driver.driver().cuStreamQuery(stream.handle))
+        codes.append(cuda_driver.driver().cuMemFree_v2(ctypes.c_uint64(0)))
+
+    function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(ask)
+    device.call("cuLaunchHostFunc", stream.handle, function, None)
+    stream.synchronize()
+    assert codes == [800, 800]  # not permitted
 
 
 def test_memory_is_counted(device):

@@ -301,15 +301,15 @@ def test_what_is_wrong_with_captures(device, module):
         assert error.value.name == "CUDA_ERROR_STREAM_CAPTURE_" + name
 
     # A fork that does not come back.
-    a, b, fork = Stream(device), Stream(device), Event(device)
+    a, b, fork, free = Stream(device), Stream(device), Event(device), Event(device)
     a.begin_capture()
     scale(module, buffer, a)
     a.record(fork)
     b.wait(fork)
     scale(module, buffer, b)
     fails("UNJOINED", a.end_capture)
-    # Calls that wait or allocate spoil a capture.
-    for wrong in (a.synchronize, lambda: device.empty((1,), np.int8)):
+    # Calls that wait, allocate, load code or ask for events spoil a capture.
+    for wrong in (a.synchronize, lambda: device.empty((1,), np.int8), lambda: device.module(SCALE), lambda: device.call("cuEventQuery", free.handle)):
         a.begin_capture()
         fails("UNSUPPORTED", wrong)
         fails("INVALIDATED", lambda: scale(module, buffer, a))

@@ -246,9 +246,7 @@ def test_a_fault_of_one_device_process_ends_all(x_file, fault):
 
 def test_a_process_that_ends_before_nccl_has_connected_the_ranks(x_file):
     """The ranks that wait for its ranks in NCCL's initialisation cannot be brought back."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     first = subprocess.Popen([CUDA_MODEL, "--emulate", f"--args={x_file}"], stderr=subprocess.PIPE, text=True,
                              env={**os.environ, "WORLD_SIZE": "2", "RANK": "0", "LOCAL_RANK": "0", "MASTER_ADDR": "127.0.0.1",
                                   "MASTER_PORT": str(port)})
@@ -277,6 +275,13 @@ def test_an_error_of_nccl_ends_all(x_file):
     errors = [line for line in runs[0].stderr.splitlines() if line.startswith("error: ")]
     assert errors and errors[0].translate(DIGITS).startswith("error: rank #: NCCL reports "), runs
     assert f"it was at {ALL_REDUCE}".replace(" sum", "") in errors[0], runs
+
+
+def test_communicators_that_do_not_block_are_refused(x_file):
+    run = subprocess.run([CUDA_MODEL, "--emulate", f"--args={x_file}"], capture_output=True, text=True, timeout=60,
+                         env={**os.environ, "NCCL_COMM_BLOCKING": "0"})
+    assert run.returncode == 1
+    assert "error: ncclCommInitRank: communicators that do not block are not supported; unset NCCL_COMM_BLOCKING" in run.stderr
 
 
 def test_a_missing_wait_shows_under_some_order(x_file, tmp_path):

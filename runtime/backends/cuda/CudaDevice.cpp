@@ -7,6 +7,7 @@
 
 #include "backends/cuda/CudaUpload.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace tsp::runtime;
@@ -21,6 +22,7 @@ CudaDevice::CudaDevice(tsp_rank &rank, DeviceUse &device,
     : rank(rank), device(device) {
   // The rank's thread keeps the context; others push it for a while.
   check(driver().ctxSetCurrent(device.context), "cuCtxSetCurrent");
+  device.load();
   for (Stream &stream : streams)
     check(driver().streamCreate(&stream, streamNonBlocking), "cuStreamCreate");
   workspace = allocate(workspaceBytes);
@@ -90,11 +92,15 @@ void *CudaDevice::constant(const void *data, int64_t bytes) {
   auto &block = constants[data];
   if (!block) {
     block = allocate(bytes);
-    if (bytes > 0)
-      check(driver().memcpyHtoDAsync(toPointer(block->data()), data,
-                                     size_t(bytes),
-                                     streams[TSP_STREAM_COMPUTE]),
-            "copying a constant up");
+    // From memory that is not pinned the call itself may wait for the stream.
+    std::unique_ptr<Upload> target = upload(block->data(), bytes);
+    int64_t count;
+    for (int64_t done = 0; done < bytes; done += count) {
+      count = bytes - done;
+      char *piece = target->piece(done, count);
+      memcpy(piece, static_cast<const char *>(data) + done, size_t(count));
+    }
+    target->finish();
   }
   return block->data();
 }
@@ -123,12 +129,20 @@ void CudaDevice::read(int32_t stream, void *dst, const void *src,
   if (isCapturing)
     throw Error("--graphs cannot record this entry: it reads a value back "
                 "(tsp_read) to decide what to run");
-  if (bytes <= 0)
-    return;
-  check(driver().memcpyDtoHAsync(dst, toPointer(src), size_t(bytes),
-                                 streams[stream]),
-        "reading a value");
-  drain(streams[stream]);
+  // Into memory that is not pinned the call itself would wait for the stream,
+  // watched by nobody.
+  if (!landing)
+    landing = std::make_unique<PinnedMemory>(device, 4096);
+  int64_t count;
+  for (int64_t done = 0; done < bytes; done += count) {
+    count = std::min(bytes - done, landing->size);
+    check(driver().memcpyDtoHAsync(landing->data, toPointer(src) + done,
+                                   size_t(count), streams[stream]),
+          "reading a value");
+    if (!drain(streams[stream]))
+      throw Error("stopped");
+    memcpy(static_cast<char *>(dst) + done, landing->data, size_t(count));
+  }
 }
 
 /// Scalars travel in the commands themselves, so no host memory has to stay
@@ -186,6 +200,15 @@ static Move joinDims(const Move &move) {
   return result;
 }
 
+/// The rows [first, first + count) of the innermost dim.
+static Move rowsOf(const Move &move, int64_t first, int64_t count) {
+  Move result = move;
+  result.dst += first * move.dstStride[2];
+  result.src += first * move.srcStride[2];
+  result.count[2] = count;
+  return result;
+}
+
 void CudaDevice::enqueueMove(Stream stream, const Move &given, char *dst,
                              const char *src) {
   if (given.total() <= 0)
@@ -197,6 +220,12 @@ void CudaDevice::enqueueMove(Stream stream, const Move &given, char *dst,
                                  toPointer(src + move.src),
                                  size_t(move.total()), stream),
             "cuMemcpyAsync");
+    return;
+  }
+  // Rows of one copy may be at most so far apart.
+  if (std::max(move.srcStride[2], move.dstStride[2]) > maxPitch) {
+    for (int64_t row = 0; row < move.count[2]; ++row)
+      enqueueMove(stream, rowsOf(move, row, 1), dst, src);
     return;
   }
   // A 3D copy has slices of whole rows.
@@ -228,6 +257,11 @@ void CudaDevice::enqueueMove(Stream stream, const Move &given, char *dst,
 void CudaDevice::enqueueZero(Stream stream, const Move &fill, char *dst) {
   if (fill.total() <= 0)
     return;
+  if (fill.dstStride[2] > maxPitch && fill.count[2] > 1) {
+    for (int64_t row = 0; row < fill.count[2]; ++row)
+      enqueueZero(stream, rowsOf(fill, row, 1), dst);
+    return;
+  }
   // Fills have one dim of rows at most.
   check(fill.count[2] == 1
             ? driver().memsetD8Async(toPointer(dst + fill.dst), 0,

@@ -32,13 +32,19 @@ public:
   Context context = nullptr;
   std::string name; ///< "device 0 (NVIDIA H100, sm_90)"
 
-  /// A kernel of the image, which is loaded when the first one is asked for.
-  /// Null: the image has none of this name.
+  /// Loads the image with all of its kernels, before there is work: a kernel
+  /// that is loaded later may wait for the device, which may wait for ranks
+  /// whose calls of the driver wait for that ("Lazy Loading" of the CUDA
+  /// programming guide).
+  void load();
+
+  /// A kernel of the loaded image. Null: it has none of this name.
   Function find(const char *kernel);
 
 private:
+  void loadFunctions();
   const tsp_device_image image;
-  std::mutex mutex;
+  std::mutex mutex; ///< of the loading
   Module module = nullptr;
 };
 
@@ -69,6 +75,7 @@ private:
   DeviceUse &device;
 };
 
+struct PinnedMemory;
 struct PinnedPieces;
 
 /// A device as one rank uses it: two streams, a workspace, caches.
@@ -111,7 +118,8 @@ public:
   Event makeEvent();
 
   /// Destroys the recorded graphs, from any thread; none is made or launched
-  /// any more.
+  /// any more. Not when a launch takes long: a driver that takes no more work
+  /// does not come back from it.
   void dropGraphs();
 
   /// Waits until a stream is empty. Returns false when the session fails or the
@@ -147,12 +155,13 @@ private:
   tsp_rank &rank;
   DeviceUse &device;
   Stream streams[2] = {nullptr, nullptr};
-  std::unique_ptr<PinnedPieces> pinned; ///< made by the first upload
+  std::unique_ptr<PinnedPieces> pinned;  ///< made by the first upload
+  std::unique_ptr<PinnedMemory> landing; ///< made by the first read
   std::unique_ptr<Block> workspace;
   std::map<const void *, std::unique_ptr<Block>> constants;
   std::unordered_map<const tsp_device_kernel *, Launchable> kernels;
   std::map<std::string, Function> ownKernels; ///< of enqueueKernel
-  std::mutex graphsMutex;                     ///< of the next two
+  std::timed_mutex graphsMutex;               ///< of the next two
   std::map<int, RecordedGraph> graphs;        ///< by entry
   bool areGraphsDropped = false;
   std::vector<Event> events;

@@ -8,6 +8,7 @@
 #include "backends/cuda/CudaUpload.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 using namespace tsp::runtime;
@@ -29,8 +30,10 @@ bool CudaDevice::drain(Stream stream) {
       session.markLost();
       return false;
     }
-    if (times->advanced())
+    if (times->advanced()) {
       lastChange = nowNs();
+      rank.progress.fetch_add(1, std::memory_order_relaxed);
+    }
     if (!session.failed())
       session.communicator->poll(rank);
     // Process 0 sees who is late; this is for when it does not.
@@ -74,7 +77,7 @@ bool CudaDevice::run(int entry, void (*code)(void *), void *context) {
   Stream compute = streams[TSP_STREAM_COMPUTE];
   times->begin(compute);
   if (rank.session.options.graphs) {
-    std::unique_lock<std::mutex> lock(graphsMutex);
+    std::unique_lock<std::timed_mutex> lock(graphsMutex);
     RecordedGraph &graph = graphs[entry];
     lock.unlock();
     if (!runGraph(graph, code, context))
@@ -125,7 +128,7 @@ bool CudaDevice::record(RecordedGraph &graph, void (*code)(void *),
   Result result = driver().streamEndCapture(compute, &captured);
   isCapturing = false;
   if (!rank.session.failed() && result == success) {
-    std::lock_guard<std::mutex> lock(graphsMutex);
+    std::lock_guard<std::timed_mutex> lock(graphsMutex);
     if (!areGraphsDropped)
       result = driver().graphInstantiate(&graph.exec, captured, 0);
   }
@@ -138,7 +141,7 @@ bool CudaDevice::record(RecordedGraph &graph, void (*code)(void *),
 }
 
 void CudaDevice::launchGraph(RecordedGraph &graph) {
-  std::lock_guard<std::mutex> lock(graphsMutex);
+  std::lock_guard<std::timed_mutex> lock(graphsMutex);
   if (areGraphsDropped)
     throw Error("stopped");
   check(driver().graphLaunch(graph.exec, streams[TSP_STREAM_COMPUTE]),
@@ -146,7 +149,9 @@ void CudaDevice::launchGraph(RecordedGraph &graph) {
 }
 
 void CudaDevice::dropGraphs() {
-  std::lock_guard<std::mutex> lock(graphsMutex);
+  std::unique_lock<std::timed_mutex> lock(graphsMutex, std::chrono::seconds(1));
+  if (!lock.owns_lock())
+    return;
   areGraphsDropped = true;
   for (auto &[entry, graph] : graphs)
     if (GraphExec exec = std::exchange(graph.exec, nullptr))

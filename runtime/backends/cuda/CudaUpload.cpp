@@ -13,27 +13,34 @@
 using namespace tsp::runtime;
 using namespace tsp::runtime::cuda;
 
+PinnedMemory::PinnedMemory(const DeviceUse &device, int64_t bytes)
+    : device(device), size(bytes) {
+  CurrentContext current(device);
+  void *memory = nullptr;
+  device.driver.check(device.driver.memHostAlloc(&memory, size_t(bytes), 0),
+                      device.name + ": pinned memory");
+  data = static_cast<char *>(memory);
+}
+
+PinnedMemory::~PinnedMemory() {
+  CurrentContext current(device);
+  device.driver.memFreeHost(data);
+}
+
 PinnedPieces::PinnedPieces(const DeviceUse &device) : device(device) {
   CurrentContext current(device);
-  const Driver &driver = device.driver;
   for (Piece &piece : pieces) {
-    void *memory = nullptr;
-    driver.check(driver.memHostAlloc(&memory, size, 0),
-                 device.name + ": pinned memory");
-    piece.memory = static_cast<char *>(memory);
-    driver.check(driver.eventCreate(&piece.copied, eventWithoutTiming),
-                 "cuEventCreate");
+    piece.memory = std::make_unique<PinnedMemory>(device, size);
+    device.driver.check(
+        device.driver.eventCreate(&piece.copied, eventWithoutTiming),
+        "cuEventCreate");
   }
 }
 
 PinnedPieces::~PinnedPieces() {
-  CurrentContext current(device);
-  for (Piece &piece : pieces) {
+  for (Piece &piece : pieces)
     if (piece.copied)
       device.driver.eventDestroy(piece.copied);
-    if (piece.memory)
-      device.driver.memFreeHost(piece.memory);
-  }
 }
 
 CudaUpload::CudaUpload(PinnedPieces &pinned, Stream stream, char *dst,
@@ -56,7 +63,7 @@ void CudaUpload::flush() {
     return;
   PinnedPieces::Piece &piece = pinned.pieces[pinned.next];
   driver.check(driver.memcpyHtoDAsync(reinterpret_cast<Pointer>(dst + begin),
-                                      piece.memory, size_t(fill), stream),
+                                      piece.memory->data, size_t(fill), stream),
                "copying up");
   driver.check(driver.eventRecord(piece.copied, stream), "cuEventRecord");
   piece.busy = true;
@@ -79,7 +86,7 @@ char *CudaUpload::piece(int64_t offset, int64_t &bytes) {
   }
   if (fill == 0)
     take();
-  char *memory = pinned.pieces[pinned.next].memory;
+  char *memory = pinned.pieces[pinned.next].memory->data;
   memset(memory + fill, 0, size_t(gap));
   fill += gap;
   bytes = std::min(bytes, PinnedPieces::size - fill);

@@ -13,6 +13,17 @@
 
 namespace tsp::runtime::cuda {
 
+/// Host memory that copies of a stream read and write when the stream comes to
+/// them.
+struct PinnedMemory {
+  PinnedMemory(const DeviceUse &device, int64_t bytes);
+  ~PinnedMemory();
+
+  const DeviceUse &device;
+  const int64_t size;
+  char *data = nullptr;
+};
+
 /// Two pieces of pinned memory: one is filled while the other is copied up.
 struct PinnedPieces {
   explicit PinnedPieces(const DeviceUse &device);
@@ -20,7 +31,7 @@ struct PinnedPieces {
 
   static constexpr int64_t size = int64_t(4) << 20;
   struct Piece {
-    char *memory = nullptr;
+    std::unique_ptr<PinnedMemory> memory;
     Event copied = nullptr;
     bool busy = false;
   };

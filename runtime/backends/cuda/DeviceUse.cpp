@@ -32,11 +32,46 @@ DeviceUse::~DeviceUse() {
   driver.primaryCtxRelease(handle);
 }
 
-Function DeviceUse::find(const char *kernel) {
+void DeviceUse::load() {
   std::lock_guard<std::mutex> lock(mutex);
-  if (!module)
-    driver.check(driver.moduleLoadData(&module, image.data),
-                 name + ": cannot load the model's code");
+  if (module)
+    return;
+  std::string log(4096, '\0');
+  int options[] = {jitErrorLog, jitErrorLogBytes};
+  void *values[] = {log.data(), reinterpret_cast<void *>(log.size())};
+  Result result =
+      driver.moduleLoadDataEx(&module, image.data, 2, options, values);
+  if (result == success)
+    return loadFunctions();
+  module = nullptr;
+  log.resize(strlen(log.c_str()));
+  int version = 0;
+  driver.getVersion(&version);
+  throw Error(format("%s: the driver, which is of CUDA %d.%d, cannot load the "
+                     "model's code: %s%s%s\nCompile the model for this device "
+                     "(--target=cuda:sm_..), or install a newer driver",
+                     name.c_str(), version / 1000, version % 1000 / 10,
+                     driver.text(result).c_str(), log.empty() ? "" : "\n",
+                     log.c_str()));
+}
+
+/// Drivers before CUDA 12.4 do not list functions; most of them load all with
+/// the module.
+void DeviceUse::loadFunctions() {
+  if (!driver.moduleGetFunctionCount || !driver.moduleEnumerateFunctions ||
+      !driver.funcLoad)
+    return;
+  unsigned count = 0;
+  driver.check(driver.moduleGetFunctionCount(&count, module),
+               name + ": cuModuleGetFunctionCount");
+  std::vector<Function> functions(count);
+  driver.check(driver.moduleEnumerateFunctions(functions.data(), count, module),
+               name + ": cuModuleEnumerateFunctions");
+  for (Function function : functions)
+    driver.check(driver.funcLoad(function), name + ": cuFuncLoad");
+}
+
+Function DeviceUse::find(const char *kernel) {
   Function function = nullptr;
   return driver.moduleGetFunction(&function, module, kernel) == success
              ? function

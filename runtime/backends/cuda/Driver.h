@@ -31,8 +31,11 @@ using GraphExec = struct CUgraphExec_st *;
 constexpr Result success = 0, notReady = 600, peerAlreadyEnabled = 704;
 constexpr unsigned streamNonBlocking = 1, eventWithoutTiming = 2;
 constexpr int capabilityMajor = 75, capabilityMinor = 76; // device attributes
-constexpr int maxDynamicShared = 8;                       // function attribute
+/// CU_DEVICE_ATTRIBUTE_MAX_PITCH is this on every device.
+constexpr int64_t maxPitch = INT32_MAX;
+constexpr int maxDynamicShared = 8; // function attribute
 constexpr int captureRelaxed = 2;
+constexpr int jitErrorLog = 5, jitErrorLogBytes = 6; // options of a load
 constexpr unsigned memoryUnified = 4;
 constexpr unsigned clusterDimension = 4; // launch attribute
 
@@ -80,6 +83,7 @@ struct Copy3D {
 // the plain names.
 #define TSP_CUDA_FUNCTIONS(F)                                                  \
   F(init, cuInit, (unsigned))                                                  \
+  F(getVersion, cuDriverGetVersion, (int *))                                   \
   F(getErrorName, cuGetErrorName, (Result, const char **))                     \
   F(getErrorString, cuGetErrorString, (Result, const char **))                 \
   F(deviceGetCount, cuDeviceGetCount, (int *))                                 \
@@ -94,7 +98,8 @@ struct Copy3D {
   F(ctxPushCurrent, cuCtxPushCurrent_v2, (Context))                            \
   F(ctxPopCurrent, cuCtxPopCurrent_v2, (Context *))                            \
   F(ctxEnablePeerAccess, cuCtxEnablePeerAccess, (Context, unsigned))           \
-  F(moduleLoadData, cuModuleLoadData, (Module *, const void *))                \
+  F(moduleLoadDataEx, cuModuleLoadDataEx,                                      \
+    (Module *, const void *, unsigned, int *, void **))                        \
   F(moduleUnload, cuModuleUnload, (Module))                                    \
   F(moduleGetFunction, cuModuleGetFunction,                                    \
     (Function *, Module, const char *))                                        \
@@ -135,8 +140,13 @@ struct Copy3D {
   F(graphDestroy, cuGraphDestroy, (Graph))                                     \
   F(graphExecDestroy, cuGraphExecDestroy, (GraphExec))
 
-// The same of functions that drivers have from CUDA 12 on; null in older ones.
+// The same of functions that drivers have from CUDA 12 on, those of modules
+// from 12.4 on; null in older ones.
 #define TSP_CUDA_12_FUNCTIONS(F)                                               \
+  F(moduleGetFunctionCount, cuModuleGetFunctionCount, (unsigned *, Module))    \
+  F(moduleEnumerateFunctions, cuModuleEnumerateFunctions,                      \
+    (Function *, unsigned, Module))                                            \
+  F(funcLoad, cuFuncLoad, (Function))                                          \
   F(launchKernelEx, cuLaunchKernelEx,                                          \
     (const LaunchConfig *, Function, void **, void **))                        \
   F(tensorMapEncodeTiled, cuTensorMapEncodeTiled,                              \

@@ -65,7 +65,11 @@ struct Nccl {
 
   std::string text(Result result, Comm comm) const;
   void check(Result result, const char *what, Comm comm = nullptr) const {
-    if (result != success && result != inProgress)
+    if (result == inProgress)
+      throw Error(std::string(what) +
+                  ": communicators that do not block are not supported; unset "
+                  "NCCL_COMM_BLOCKING");
+    if (result != success)
       throw Error(std::string(what) + ": " + text(result, comm));
   }
 };

@@ -41,9 +41,16 @@ CUresult tsp::emulation::checkDevice(CUdevice device) {
   return isDevice(device) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 
+bool &tsp::emulation::inHostFunction() {
+  static thread_local bool isIn = false;
+  return isIn;
+}
+
 CUresult tsp::emulation::currentContextUnchecked(CUcontext &context) {
   if (!initialized)
     return CUDA_ERROR_NOT_INITIALIZED;
+  if (inHostFunction())
+    return CUDA_ERROR_NOT_PERMITTED;
   if (contextStack.empty() || !contextStack.back())
     return CUDA_ERROR_INVALID_CONTEXT;
   context = contextStack.back();
@@ -102,18 +109,21 @@ CUcontext tsp::emulation::primaryContext(CUdevice device) {
   return context;
 }
 
-CUresult tsp::emulation::synchronizeContext(CUcontext context) {
+CUresult tsp::emulation::synchronizeContext(CUcontext context,
+                                            bool isPromised) {
   std::vector<TaskRef> pending;
   // Only work from before now can still read what has been freed by now.
   std::vector<Allocation> retired = Memory::get().takeRetired(context);
   {
     DriverGuard guard(driverLock());
-    pending.swap(context->orphans);
+    pending = context->orphans;
+    if (isPromised)
+      context->orphans.clear();
     for (CUstream stream : context->streams)
       pending.push_back(stream->last);
   }
   for (const TaskRef &task : pending)
-    Scheduler::get().wait(task);
+    Scheduler::get().wait(task, isPromised);
   for (const Allocation &range : retired) {
     Races::get().forget(range.begin, range.size);
     Memory::unmap(range);

@@ -36,6 +36,8 @@ struct CUctx_st {
   std::unordered_set<CUstream> streams;
   std::unordered_set<CUmodule> modules;
   CUstream legacyStream = nullptr;
+  /// Work that has not ended; guarded by the scheduler.
+  int pending = 0;
   /// Ends of destroyed streams whose work may still run.
   std::vector<std::shared_ptr<tsp::emulation::Task>> orphans;
 };
@@ -82,6 +84,15 @@ bool isDevice(CUdevice device);
 /// What a call that takes a device returns first of all.
 CUresult checkDevice(CUdevice device);
 
+/// Whether this thread is in a function that a stream runs.
+bool &inHostFunction();
+/// Runs a program's function for a stream; it may not call the driver.
+template <typename Function> void runHostFunction(Function function) {
+  inHostFunction() = true;
+  function();
+  inHostFunction() = false;
+}
+
 /// The context of this thread, or why it cannot be used: none is current, it
 /// was destroyed, or a fault has happened in it.
 CUresult currentContext(CUcontext &context);
@@ -96,7 +107,8 @@ CUcontext primaryContext(CUdevice device);
 CUcontext createContext(CUdevice device, unsigned flags);
 /// Waits for the context's work and frees all that belongs to it.
 void clearContext(CUcontext context);
-CUresult synchronizeContext(CUcontext context);
+/// Waits for all work of a context; see Scheduler::wait.
+CUresult synchronizeContext(CUcontext context, bool isPromised = true);
 
 bool hasPeerAccess(CUcontext from, CUcontext to);
 

@@ -12,6 +12,7 @@
 #include "driver/Options.h"
 #include "driver/Races.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace tsp::emulation;
@@ -40,6 +41,9 @@ static bool isPageable(const Side &side) {
   Allocation range;
   return !Memory::get().find(side.begin, range);
 }
+
+/// CU_DEVICE_ATTRIBUTE_MAX_PITCH.
+constexpr size_t maxPitch = INT32_MAX;
 
 /// Checks that known memory holds all of a side, and that device memory is
 /// known.
@@ -129,7 +133,14 @@ static CUresult copy(CUstream handle, const Box &box, CUmemorytype fromType,
     return error;
   if (isCapturing(stream))
     return enqueue(stream, workOf(box));
+  waitForRoom(stream);
   bool stage = isAsync && isPageable(box.from);
+  // The driver may wait for the stream before it stages; small copies travel
+  // with the command.
+  constexpr size_t small = 64 * 1024;
+  if (stage && box.width * box.height * box.depth > small)
+    if (CUresult error = synchronizeStream(stream, /*isPromised=*/false))
+      return error;
   TaskRef task;
   {
     DriverGuard guard(driverLock());
@@ -236,6 +247,8 @@ static CUresult copyBox(const Params *params, CUstream stream, bool isAsync) {
   Box box;
   if (!readBox(*params, box))
     return notSupported("a copy of a CUDA array");
+  if (std::max(params->srcPitch, params->dstPitch) > maxPitch)
+    return CUDA_ERROR_INVALID_VALUE;
   return copy(stream, box, params->srcMemoryType, params->dstMemoryType,
               isAsync);
 }
@@ -315,7 +328,7 @@ CUresult tsp::emulation::makeMemset(CUcontext,
                                     StreamWork &work) {
   unsigned size = params.elementSize;
   if ((size != 1 && size != 2 && size != 4) || params.dst % size ||
-      (params.height > 1 && params.pitch % size))
+      (params.height > 1 && (params.pitch % size || params.pitch > maxPitch)))
     return CUDA_ERROR_INVALID_VALUE;
   Box box;
   box.width = params.width * size;
@@ -350,6 +363,7 @@ static CUresult fill(CUdeviceptr to, size_t pitch, unsigned value,
                                     elementSize, width, height};
   if (CUresult error = makeMemset(stream->context, params, work))
     return error;
+  waitForRoom(stream);
   return enqueue(stream, std::move(work));
 }
 

@@ -21,6 +21,8 @@ CUresult tspEmulationEnqueue(const CUstream *streams, size_t count,
   for (size_t i = 0; i < count; ++i)
     if (CUresult error = findStream(streams[i], found[i]))
       return error;
+  for (CUstream stream : found)
+    waitForRoom(stream);
   StreamWork streamWork;
   streamWork.type = CU_GRAPH_NODE_TYPE_KERNEL;
   streamWork.work = [data, start = work->start](const TaskRef &task) {

@@ -10,6 +10,8 @@
 using namespace tsp::emulation;
 
 static CUresult checkEvent(CUevent event) {
+  if (inHostFunction())
+    return CUDA_ERROR_NOT_PERMITTED;
   return handles<CUevent_st>().has(event) ? stickyError(event->context)
                                           : CUDA_ERROR_INVALID_HANDLE;
 }
@@ -95,6 +97,8 @@ CUresult CUDAAPI cuStreamWaitEvent(CUstream handle, CUevent event,
 
 CUresult CUDAAPI cuEventQuery(CUevent event) {
   if (CUresult error = checkEvent(event))
+    return error;
+  if (CUresult error = checkNoCapture())
     return error;
   DriverGuard guard(driverLock());
   if (event->capture)

@@ -89,7 +89,7 @@ CUresult CUDAAPI cuGraphAddHostNode(CUgraphNode *result, CUgraph graph,
   work.type = CU_GRAPH_NODE_TYPE_HOST;
   work.params.host = *params;
   work.work = [copy = *params](const TaskRef &task) {
-    copy.fn(copy.userData);
+    runHostFunction([&] { copy.fn(copy.userData); });
     task->order.tellHost();
     return CUDA_SUCCESS;
   };

@@ -162,6 +162,8 @@ CUresult tsp::emulation::makeLaunch(CUcontext context,
     return error;
   if (function->module->context != context)
     return CUDA_ERROR_INVALID_CONTEXT;
+  if (CUresult error = loadFunction(function))
+    return error;
   if (CUresult error = checkLimits(*function, params))
     return error;
   const Kernel &kernel = *function->kernel;
@@ -222,6 +224,7 @@ static CUresult launch(CUstream handle, const CUDA_KERNEL_NODE_PARAMS &params,
   StreamWork work;
   if (CUresult error = makeLaunch(stream->context, params, together, work))
     return error;
+  waitForRoom(stream);
   return enqueue(stream, std::move(work));
 }
 

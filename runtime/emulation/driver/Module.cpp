@@ -77,12 +77,28 @@ CUresult tsp::emulation::getFunction(CUmodule module, const std::string &name,
     auto made = std::make_unique<CUfunc_st>();
     made->module = module;
     made->kernel = kernel;
+    made->isLoaded = !loadsLazily();
     made->maxDynamicShared =
         std::max(0, defaultSharedBytes - int(kernel->staticSharedBytes));
     // The module owns the function; the table only knows that it lives.
     function.reset(handles<CUfunc_st>().add(std::move(made)));
   }
   result = function.get();
+  return CUDA_SUCCESS;
+}
+
+bool tsp::emulation::loadsLazily() {
+  const char *mode = getenv("CUDA_MODULE_LOADING");
+  return !mode || std::string(mode) != "EAGER";
+}
+
+CUresult tsp::emulation::loadFunction(CUfunction function) {
+  if (function->isLoaded)
+    return CUDA_SUCCESS;
+  if (CUresult error = synchronizeContext(function->module->context,
+                                          /*isPromised=*/false))
+    return error;
+  function->isLoaded = true;
   return CUDA_SUCCESS;
 }
 

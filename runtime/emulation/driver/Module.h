@@ -22,6 +22,7 @@ struct CUfunc_st {
   int maxDynamicShared = 0;
   /// Clusters of more than 8 blocks.
   bool allowsLargeClusters = false;
+  std::atomic<bool> isLoaded{false};
 };
 
 struct CUmod_st {
@@ -56,6 +57,12 @@ CUresult loadModule(CUcontext context, const Image &image, CUmodule &result,
 void unloadModule(CUmodule module);
 CUresult getFunction(CUmodule module, const std::string &name,
                      CUfunction &result);
+
+/// Whether functions are loaded when they are first needed: not if
+/// CUDA_MODULE_LOADING=EAGER.
+bool loadsLazily();
+/// Loading may wait for all work of the context; here it always does.
+CUresult loadFunction(CUfunction function);
 
 /// Finds the function that a handle stands for, which may be a CUkernel.
 CUresult findFunction(CUfunction handle, CUfunction &result);

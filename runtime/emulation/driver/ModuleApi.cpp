@@ -7,6 +7,7 @@
 
 #include "driver/Image.h"
 #include "driver/Module.h"
+#include "driver/Stream.h"
 
 #include <cstring>
 #include <fstream>
@@ -48,6 +49,10 @@ CUresult CUDAAPI cuModuleLoadDataEx(CUmodule *result, const void *image,
     return error;
   if (!result || !image || (count && (!names || !values)))
     return CUDA_ERROR_INVALID_VALUE;
+  if (CUresult error = checkNoCapture())
+    return error;
+  if (CUresult error = synchronizeContext(context, /*isPromised=*/false))
+    return error;
   std::string log;
   Image code;
   CUresult error = code.read(image, log);
@@ -87,7 +92,7 @@ CUresult CUDAAPI cuModuleUnload(CUmodule module) {
 CUresult CUDAAPI cuModuleGetLoadingMode(CUmoduleLoadingMode *mode) {
   if (!mode)
     return CUDA_ERROR_INVALID_VALUE;
-  *mode = CU_MODULE_EAGER_LOADING;
+  *mode = loadsLazily() ? CU_MODULE_LAZY_LOADING : CU_MODULE_EAGER_LOADING;
   return CUDA_SUCCESS;
 }
 
@@ -96,8 +101,29 @@ CUresult CUDAAPI cuModuleGetFunction(CUfunction *result, CUmodule module,
   CUcontext context;
   if (CUresult error = currentContext(context))
     return error;
-  return result && name ? getFunction(module, name, *result)
-                        : CUDA_ERROR_INVALID_VALUE;
+  if (!result || !name)
+    return CUDA_ERROR_INVALID_VALUE;
+  CUresult error = getFunction(module, name, *result);
+  return error ? error : loadFunction(*result);
+}
+
+CUresult CUDAAPI cuFuncLoad(CUfunction handle) {
+  CUfunction function;
+  if (CUresult error = findFunction(handle, function))
+    return error;
+  return loadFunction(function);
+}
+
+CUresult CUDAAPI cuFuncIsLoaded(CUfunctionLoadingState *state,
+                                CUfunction handle) {
+  CUfunction function;
+  if (CUresult error = findFunction(handle, function))
+    return error;
+  if (!state)
+    return CUDA_ERROR_INVALID_VALUE;
+  *state = function->isLoaded ? CU_FUNCTION_LOADING_STATE_LOADED
+                              : CU_FUNCTION_LOADING_STATE_UNLOADED;
+  return CUDA_SUCCESS;
 }
 
 CUresult CUDAAPI cuModuleGetFunctionCount(unsigned *count, CUmodule module) {

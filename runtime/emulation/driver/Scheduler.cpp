@@ -55,6 +55,8 @@ TaskRef Scheduler::submit(CUcontext context, unsigned long long stream,
   std::unique_lock<std::mutex> lock(mutex);
   if (!started)
     start();
+  if (context)
+    ++context->pending;
   if (options().seed) {
     // Half of the tasks may start at once, the others are held back: a short
     // time, or long enough for a whole chain of work to pass.
@@ -136,6 +138,8 @@ void Scheduler::finish(const TaskRef &task, CUresult error) {
   std::lock_guard<std::mutex> lock(mutex);
   task->finishedAt = nowNs();
   task->done = true;
+  if (task->owner)
+    --task->owner->pending;
   for (TaskRef &next : task->successors) {
     if (--next->missing == 0)
       makeReady(std::move(next));
@@ -144,12 +148,18 @@ void Scheduler::finish(const TaskRef &task, CUresult error) {
   finished.notify_all();
 }
 
-void Scheduler::wait(const TaskRef &task) {
+void Scheduler::waitForRoom(CUcontext context) {
+  constexpr int most = 1024;
+  std::unique_lock<std::mutex> lock(mutex);
+  finished.wait(lock, [&] { return context->pending < most; });
+}
+
+void Scheduler::wait(const TaskRef &task, bool isPromised) {
   if (!task)
     return;
   std::unique_lock<std::mutex> lock(mutex);
   finished.wait(lock, [&] { return task->done; });
-  if (options().checks)
+  if (isPromised && options().checks)
     task->order.tellHost();
 }
 

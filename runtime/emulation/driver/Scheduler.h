@@ -71,8 +71,12 @@ public:
   /// Ends a task whose work returned nothing.
   void finish(const TaskRef &task, CUresult error);
 
-  /// Blocks until the task has finished; null is finished.
-  void wait(const TaskRef &task);
+  /// Blocks while a context has as much work as a driver takes.
+  void waitForRoom(CUcontext context);
+
+  /// Blocks until the task has finished; null is finished. Not promised: a
+  /// driver might not wait, so that the host may not count on it.
+  void wait(const TaskRef &task, bool isPromised = true);
   bool isDone(const TaskRef &task);
   /// What the host is told when it asks whether a task is done. With the
   /// checker it hears no a few times first: what it does until then must not

@@ -53,6 +53,8 @@ static CUstream perThreadStream(CUcontext context) {
 }
 
 CUresult tsp::emulation::findStream(CUstream handle, CUstream &stream) {
+  if (inHostFunction())
+    return CUDA_ERROR_NOT_PERMITTED;
   if (handle && handle != CU_STREAM_LEGACY && handle != CU_STREAM_PER_THREAD) {
     if (!handles<CUstream_st>().has(handle))
       return CUDA_ERROR_INVALID_HANDLE;
@@ -107,7 +109,12 @@ CUresult tsp::emulation::enqueue(const std::vector<CUstream> &streams,
   return CUDA_SUCCESS;
 }
 
-CUresult tsp::emulation::synchronizeStream(CUstream stream) {
+void tsp::emulation::waitForRoom(CUstream stream) {
+  if (!isCapturing(stream))
+    Scheduler::get().waitForRoom(stream->context);
+}
+
+CUresult tsp::emulation::synchronizeStream(CUstream stream, bool isPromised) {
   std::vector<TaskRef> tasks;
   CUcontext context = stream->context;
   {
@@ -120,7 +127,7 @@ CUresult tsp::emulation::synchronizeStream(CUstream stream) {
       tasks.resize(1);
   }
   for (const TaskRef &task : tasks)
-    Scheduler::get().wait(task);
+    Scheduler::get().wait(task, isPromised);
   return stickyError(context);
 }
 

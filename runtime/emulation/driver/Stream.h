@@ -61,11 +61,15 @@ inline CUresult enqueue(CUstream stream, StreamWork work) {
   return enqueue(std::vector<CUstream>{stream}, std::move(work));
 }
 
+/// Waits while a context has as much work as it takes; recordings always have
+/// room. Not to be called with the driver's lock.
+void waitForRoom(CUstream stream);
+
 /// The tasks that work put on a stream now has to come after.
 std::vector<TaskRef> tasksBefore(CUstream stream);
 
-/// Waits for all work of a stream.
-CUresult synchronizeStream(CUstream stream);
+/// Waits for all work of a stream; see Scheduler::wait.
+CUresult synchronizeStream(CUstream stream, bool isPromised = true);
 bool isCapturing(CUstream stream);
 
 /// An error if this thread may not wait for devices or allocate memory now,

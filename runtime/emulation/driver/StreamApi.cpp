@@ -134,7 +134,7 @@ CUresult CUDAAPI cuLaunchHostFunc(CUstream handle, CUhostFn function,
   work.type = CU_GRAPH_NODE_TYPE_HOST;
   work.params.host = CUDA_HOST_NODE_PARAMS{function, data};
   work.work = [=](const TaskRef &task) {
-    function(data);
+    runHostFunction([&] { function(data); });
     // It may tell a thread of the host that the stream has come here.
     task->order.tellHost();
     return CUDA_SUCCESS;
@@ -154,7 +154,8 @@ CUresult CUDAAPI cuStreamAddCallback(CUstream handle, CUstreamCallback callback,
     return invalidate(*stream->capture, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
   StreamWork work;
   work.work = [=](const TaskRef &task) {
-    callback(handle, stickyError(task->context()), data);
+    runHostFunction(
+        [&] { callback(handle, stickyError(task->context()), data); });
     task->order.tellHost();
     return CUDA_SUCCESS;
   };

@@ -49,6 +49,9 @@ TEST(CudaAbi, Values) {
   EXPECT_EQ(cuda::maxDynamicShared,
             CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
   EXPECT_EQ(cuda::captureRelaxed, CU_STREAM_CAPTURE_MODE_RELAXED);
+  EXPECT_EQ(cuda::jitErrorLog, CU_JIT_ERROR_LOG_BUFFER);
+  EXPECT_EQ(cuda::jitErrorLogBytes, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
+  EXPECT_EQ(sizeof(int), sizeof(CUjit_option));
   EXPECT_EQ(cuda::memoryUnified, unsigned(CU_MEMORYTYPE_UNIFIED));
   EXPECT_EQ(cuda::clusterDimension,
             unsigned(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION));

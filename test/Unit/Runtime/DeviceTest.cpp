@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DeviceImage.h"
+#include "backends/cuda/CudaDevice.h"
 #include "backends/cuda/Emulation.h"
 #include "core/DynamicLibrary.h"
 
@@ -166,6 +167,61 @@ TEST(Device, UploadsOfSeveralPiecesWithGaps) {
   std::fill(expected.begin() + 200, expected.begin() + 5000000, 2);
   std::fill(expected.begin() + 9999999, expected.begin() + 10000001, 3);
   EXPECT_TRUE(buffer.values()[0] == expected);
+}
+
+/// Drivers refuse copies and fills of rows that are farther apart than 2 GB.
+TEST(Device, RowsThatAreFarApart) {
+  RankProgram program = makeProgram(Where::OneDevice, 1);
+  Buffers<char> near(program, PerRank<char>(1, std::vector<char>(256, 7)));
+  program.session().runOnRanks([&](tsp_rank &rank) {
+    auto &device = static_cast<cuda::CudaDevice &>(*rank.device);
+    const int64_t step = int64_t(1) << 31;
+    auto far = device.allocate(step + 64);
+    cuda::Stream stream = device.stream(TSP_STREAM_COMPUTE);
+    Move apart;
+    apart.bytes = apart.srcStride[2] = 64;
+    apart.count[2] = 2;
+    apart.dstStride[2] = step;
+    device.enqueueMove(stream, apart, far->data(), near[0]);
+    Move together = apart;
+    std::swap(together.srcStride, together.dstStride);
+    device.enqueueMove(stream, together, near[0] + 128, far->data());
+    // Half of each row, and back over the first two.
+    apart.bytes = 32;
+    device.enqueueZero(stream, apart, far->data());
+    device.enqueueMove(stream, together, near[0], far->data());
+    EXPECT_TRUE(device.drain(stream));
+  });
+  std::string zeroed = std::string(32, 0) + std::string(32, 7);
+  std::vector<char> all = near.values()[0];
+  EXPECT_EQ(std::string(all.begin(), all.end()),
+            zeroed + zeroed + std::string(128, 7));
+}
+
+TEST(Device, ADeviceThatTakesNoMoreWorkIsNoticed) {
+  tsp_options options = RankProgram::defaults();
+  options.watchdog_s = 0.2;
+  RankProgram program = makeProgram(Where::OneDevice, 1, options, values);
+  std::vector<float> x = input();
+  program.context->set(0, 0, x.data());
+  std::string error =
+      program.run([&](tsp_rank *rank, void **args, void **results) {
+        auto &device = static_cast<cuda::CudaDevice &>(*rank->device);
+        void *factor = tsp_constant(rank, TSP_SPACE_DEVICE, &constantScale,
+                                    sizeof(constantScale));
+        auto standStill = [](void *session) {
+          while (!static_cast<Session *>(session)->failed())
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        };
+        device.driver().launchHostFunc(device.stream(TSP_STREAM_COMPUTE),
+                                       standStill, &rank->session);
+        void *buffers[] = {args[0], factor, results[0]};
+        for (int i = 0; i < 3000; ++i)
+          tsp_device_launch(rank, 0, &affine9, 3, buffers);
+      });
+  EXPECT_TRUE(contains(error, "rank 0: for 2.4 s its device has taken no more "
+                              "work; it computes, last kernel affine"))
+      << error;
 }
 
 TEST(Device, WhatIsWrongIsNamed) {
@@ -393,6 +449,26 @@ TEST_P(DeviceFaults, StuckRankIsNamed) {
       << error;
 }
 
+/// Who waits for a value watches its device as at the end of a call.
+TEST_P(DeviceFaults, StuckRankIsNamedByAReader) {
+  tsp_options options = RankProgram::defaults();
+  options.watchdog_s = 0.5;
+  RankProgram program = makeProgram(GetParam(), 2, options);
+  Buffers<float> buffers(program, PerRank<float>(2, std::vector<float>(64)));
+  std::string error = program.run([&](tsp_rank *rank, void **, void **) {
+    float *own = buffers[rank->index], value = 0;
+    while (rank->index == 1 && !rank->session.failed())
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    tsp_wait(rank, 0,
+             tsp_all_gather_start(rank, TSP_SPACE_DEVICE, 1, 0, TSP_F32,
+                                  own + 32, own, 1, 8, 4, 0, 1));
+    tsp_read(rank, TSP_SPACE_DEVICE, 0, &value, own + 32, sizeof(value));
+  });
+  EXPECT_TRUE(contains(error, "rank 1 is late") ||
+              contains(error, "rank 1 has not joined it"))
+      << error;
+}
+
 INSTANTIATE_TEST_SUITE_P(All, DeviceFaults,
                          testing::Values(Where::OneDevice, Where::Devices),
                          [](const auto &info) {
@@ -403,6 +479,31 @@ INSTANTIATE_TEST_SUITE_P(All, DeviceFaults,
 //===----------------------------------------------------------------------===//
 // NCCL
 //===----------------------------------------------------------------------===//
+
+/// A kernel that is launched for the first time while a transfer waits for a
+/// peer: loading it then could wait for the transfer.
+TEST(Nccl, KernelsAreLoadedBeforeTransfers) {
+  RankProgram program =
+      makeProgram(Where::Devices, 2, RankProgram::defaults(), values);
+  std::vector<float> x = input();
+  program.context->set(0, 0, x.data());
+  std::atomic<bool> isLaunched{false};
+  ASSERT_EQ(program.run([&](tsp_rank *rank, void **args, void **results) {
+    void *factor = tsp_constant(rank, TSP_SPACE_DEVICE, &constantScale,
+                                sizeof(constantScale));
+    char *arena = rank->arena->data();
+    while (rank->index == 1 && !isLaunched && !rank->session.failed())
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    tsp_event event = tsp_send_recv_start(rank, TSP_SPACE_DEVICE, 1, 0, TSP_F32,
+                                          arena + 256, arena + 512, 36, 1);
+    void *buffers[] = {args[0], factor, results[0]};
+    tsp_device_launch(rank, 0, &affine9, 3, buffers);
+    isLaunched = true;
+    tsp_wait(rank, 0, event);
+  }),
+            "");
+  EXPECT_EQ(result(program), affineOf(x, 3));
+}
 
 TEST(Nccl, KnowsTheMemoryOfItsTransfers) {
   DynamicLibrary library(libraryNames("libnccl.so.2"));

@@ -8,6 +8,7 @@
 #include "RankProgram.h"
 
 #include <algorithm>
+#include <sys/wait.h>
 #include <thread>
 
 using namespace tsp::runtime;
@@ -91,6 +92,21 @@ TEST(Faults, WrongNumbers) {
     gather(rank, TSP_F32, &value, &value, 2, 4);
   });
   EXPECT_EQ(error, "rank 1: no such token");
+}
+
+/// Threads are not forked.
+TEST(Faults, AForkHasNoRanks) {
+  RankProgram program(lineMesh(2));
+  auto nothing = [](tsp_rank *, void **, void **) {};
+  pid_t child = fork();
+  if (child == 0) {
+    bool isNamed = contains(program.run(nothing), "is a fork of");
+    _exit(isNamed && program.session().lost() ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(program.run(nothing), "");
 }
 
 TEST(Faults, TransferWithoutWait) {
