@@ -3,7 +3,7 @@
 """Compiles models of full size for many GPUs, without their weights, and writes what
 each rank would hold and receive beside the closed forms.
 
-    PYTHONPATH=python:test .venv/bin/python test/Benchmark/scale.py [--only TEXT] [--length S] [--out FILE.md]
+    PYTHONPATH=python:test .venv/bin/python test/Benchmark/scale.py [--length S] [--only TEXT | --write]
 
 CPU seconds are those of tsp-compile and the ptxas that it runs, memory that of
 tsp-compile. Buffers are all that a rank holds beside its weights.
@@ -19,9 +19,12 @@ import subprocess
 import tempfile
 
 import tsp
+from Benchmark import page_tables
 from Integration import large
 from tsp import closed_forms
 
+PAGE = "Benchmarks.md"
+HEADER = ["model", "layers", "mesh", "strategy", "CPU s", "compiler MB", "binary MB", "weights GB", "buffers GB", "by formula", "received GB", "by formula"]
 TARGET = "cuda:sm_80,sm_90a"
 
 
@@ -83,11 +86,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="settings whose line holds this text, such as '7B listed t=8 '")
     parser.add_argument("--length", type=int, default=131072, help="tokens (default 131072)")
-    parser.add_argument("--out", help="also write the table here")
+    page_tables.add_flag(parser, PAGE)
     options = parser.parse_args()
-    lines = ["| model | layers | mesh | strategy | CPU s | compiler MB | binary MB | weights GB | buffers GB | by formula | received GB | by formula |",
-             "|---|---|---|---|---|---|---|---|---|---|---|---|"]
-    print("\n".join(lines), flush=True)
+    if options.only and options.write:
+        parser.error("--write takes all settings, --only some")
+    rows = []
     for name, config in large.CONFIGS.items():
         for stacked in (False, True):
             with tempfile.TemporaryDirectory() as folder:
@@ -96,11 +99,9 @@ def main() -> None:
                 # One mesh is enough to see what listing the layers costs.
                 for setting in SETTINGS[:4] if stacked else SETTINGS:
                     if options.only in f"{name} {'stacked' if stacked else 'listed'} {setting.mesh} {setting.strategy} ":
-                        found = measure(path, setting, pathlib.Path(folder))
-                        lines.append("| " + " | ".join(row(name, stacked, setting, options.length, found)) + " |")
-                        print(lines[-1], flush=True)
-    if options.out:
-        pathlib.Path(options.out).write_text("\n".join(lines) + "\n")
+                        rows.append(row(name, stacked, setting, options.length, measure(path, setting, pathlib.Path(folder))))
+                        print(*rows[-1], flush=True)
+    page_tables.put(PAGE, "models of full size", page_tables.table(HEADER, rows), options.write)
 
 
 if __name__ == "__main__":
