@@ -33,8 +33,7 @@ def forward(config: smollm2.Config, params: Any, ids: jax.Array) -> jax.Array:
 
 def program(config: smollm2.Config, length: int, stacked: bool = False) -> tsp.Program:
     """Forward pass over one sequence, in bf16."""
-    h, q, kv, f = config.width, config.heads * config.head_width, config.kv_heads * config.head_width, config.ffn
-    shapes = {"ln1": (h,), "ln2": (h,), "wq": (h, q), "wk": (h, kv), "wv": (h, kv), "wo": (q, h), "wg": (h, f), "wu": (h, f), "wd": (f, h)}
+    shapes, h = smollm2.layer_shapes(config), config.width
 
     def shape(*dims: int) -> jax.ShapeDtypeStruct:
         return jax.ShapeDtypeStruct(dims, jnp.bfloat16)
