@@ -65,9 +65,9 @@ CommandLine tsp::parseCommandLine(int argc, char **argv, StringRef overview, boo
       cl::value_desc("plain|all"), cl::location(options.embedPtx), cl::init("plain"),
       cl::cat(category));
   cl::opt<std::string, true> cpu(
-      "target-cpu", cl::desc("native (default), generic, or a CPU that LLVM knows"),
-      cl::value_desc("CPU"), cl::location(options.targetCpu), cl::init("native"),
-      cl::cat(category));
+      "target-cpu", cl::desc("native (default of host), generic (default of cuda), or a CPU that LLVM "
+                            "knows; another CPU refuses the binary if it lacks what that one has"),
+      cl::value_desc("CPU"), cl::location(options.targetCpu), cl::cat(category));
   cl::opt<std::string, true> from(
       "from", cl::desc("Start from what a phase has left, as --emit=mlir-PHASE writes it"),
       cl::value_desc("mlir-PHASE"), cl::location(options.from), cl::cat(category));

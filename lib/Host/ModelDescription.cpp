@@ -122,7 +122,8 @@ int64_t tsp::getConstantBytes(ModuleOp module) {
   return bytes;
 }
 
-std::string tsp::describeModel(ModuleOp module, StringRef strategy, double compileSeconds) {
+std::string tsp::describeModel(ModuleOp module, StringRef strategy, double compileSeconds,
+                               ArrayRef<std::string> cpuFeatures) {
   MeshAttr mesh = getRankMesh(module);
   json::Array axes, entries;
   for (auto [axis, size] : llvm::zip(mesh.getAxes(), mesh.getSizes()))
@@ -134,6 +135,7 @@ std::string tsp::describeModel(ModuleOp module, StringRef strategy, double compi
                       {"mesh", std::move(axes)},
                       {"compile_seconds", compileSeconds},
                       {"strategy", strategy},
+                      {"cpu_features", json::Array(cpuFeatures)},
                       {"entries", std::move(entries)}};
   if (auto workspace = module->getAttrOfType<IntegerAttr>(kDeviceWorkspaceAttr)) {
     object["target"] = "cuda";

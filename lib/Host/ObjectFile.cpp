@@ -54,6 +54,40 @@ static std::unique_ptr<llvm::TargetMachine> makeMachine(const ObjectOptions &opt
       triple, cpu, features, llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt, level));
 }
 
+std::vector<std::string> tsp::getCpuFeatures(const ObjectOptions &options) {
+  // LLVM's names, and the kernel's where they differ.
+  static constexpr std::pair<const char *, const char *> kFeatures[] = {
+      {"sse3", "pni"},
+      {"sse4.1", "sse4_1"},
+      {"sse4.2", "sse4_2"},
+      {"lzcnt", "abm"},
+      {"bmi", "bmi1"},
+      {"avxvnni", "avx_vnni"},
+      {"avx512vbmi2", "avx512_vbmi2"},
+      {"avx512vnni", "avx512_vnni"},
+      {"avx512bitalg", "avx512_bitalg"},
+      {"avx512vpopcntdq", "avx512_vpopcntdq"},
+      {"avx512bf16", "avx512_bf16"},
+      {"avx512fp16", "avx512_fp16"}};
+  static constexpr const char *kSameName[] = {
+      "ssse3", "popcnt",  "movbe",    "bmi2",     "adx",      "avx",      "avx2",       "fma",
+      "f16c",  "gfni",    "avx512f",  "avx512bw", "avx512cd", "avx512dq", "avx512vl",   "avx512ifma",
+      "avx512vbmi"};
+  std::vector<std::string> result;
+  std::unique_ptr<llvm::TargetMachine> machine = makeMachine(options, llvm::CodeGenOptLevel::None);
+  if (!machine || machine->getTargetTriple().getArch() != llvm::Triple::x86_64)
+    return result;
+  auto addIfUsed = [&](StringRef name, StringRef flag) {
+    if (machine->getMCSubtargetInfo()->checkFeatures(("+" + name).str()))
+      result.push_back(flag.str());
+  };
+  for (auto [name, flag] : kFeatures)
+    addIfUsed(name, flag);
+  for (StringRef name : kSameName)
+    addIfUsed(name, name);
+  return result;
+}
+
 bool tsp::isKnownCpu(StringRef cpu) {
   if (cpu == "native" || cpu == "generic")
     return true;

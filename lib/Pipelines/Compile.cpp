@@ -160,7 +160,7 @@ std::string tsp::checkOptions(const CompileOptions &options) {
            "sm_90a): its PTX is what other GPUs run";
   if (options.embedPtx != "plain" && options.embedPtx != "all")
     return "--embed-ptx: expected plain or all, found '" + options.embedPtx + "'";
-  if (!isKnownCpu(options.targetCpu))
+  if (!options.targetCpu.empty() && !isKnownCpu(options.targetCpu))
     return "--target-cpu: expected native, generic or a CPU that LLVM knows, found '" +
            options.targetCpu + "'";
   SmallVector<std::pair<std::string, int64_t>> axes;
@@ -211,6 +211,14 @@ static LogicalResult writeDeviceCode(ModuleOp module, const CompileOptions &opti
   });
 }
 
+/// The CPU that host code is for. Where GPUs compute it only launches, and often the
+/// binary is carried to them: any CPU will do.
+static std::string getHostCpu(const CompileOptions &options) {
+  if (!options.targetCpu.empty())
+    return options.targetCpu;
+  return options.target == "host" ? "native" : "generic";
+}
+
 /// `device`: the code of its kernels, for a target that is one.
 static LogicalResult writeBinary(ModuleOp module, const CompileOptions &options,
                                  const std::optional<DeviceCode> &device, Clock &clock) {
@@ -218,7 +226,7 @@ static LogicalResult writeBinary(ModuleOp module, const CompileOptions &options,
   if (std::error_code code = directory.create())
     return module.emitError("cannot make a temporary directory: ") << code.message();
   ObjectOptions objectOptions;
-  objectOptions.cpu = options.targetCpu;
+  objectOptions.cpu = getHostCpu(options);
   clock.phaseBegins("objects");
   FailureOr<std::vector<std::string>> objects =
       compileObjects(module, objectOptions, directory.path);
@@ -234,7 +242,8 @@ static LogicalResult writeBinary(ModuleOp module, const CompileOptions &options,
   }
   SmallString<128> description(directory.path);
   llvm::sys::path::append(description, "description.o");
-  std::string json = describeModel(module, options.strategy, clock.seconds());
+  std::string json =
+      describeModel(module, options.strategy, clock.seconds(), getCpuFeatures(objectOptions));
   if (failed(compileDescription(module, json, objectOptions, description)))
     return failure();
   objects->push_back(description.str().str());
@@ -267,9 +276,10 @@ LogicalResult tsp::compile(ModuleOp module, const CompileOptions &options) {
     return module.emitError(error);
   for (const TargetDescription *target : targets)
     phaseOptions.architectures.push_back(target->name.str());
-  if (options.targetCpu == "generic")
+  std::string cpu = getHostCpu(options);
+  if (cpu == "generic")
     phaseOptions.vectorBits = 128;
-  else if (options.targetCpu == "native" && !llvm::sys::getHostCPUFeatures().lookup("avx512f"))
+  else if (cpu == "native" && !llvm::sys::getHostCPUFeatures().lookup("avx512f"))
     phaseOptions.vectorBits = 256;
   if (failed(checkEntries(module)) || failed(setMesh(module, options.mesh)))
     return failure();
@@ -320,7 +330,7 @@ LogicalResult tsp::compile(ModuleOp module, const CompileOptions &options) {
     getDeviceModule(module).erase();
   if (options.emit == "llvm") {
     ObjectOptions objectOptions;
-    objectOptions.cpu = options.targetCpu;
+    objectOptions.cpu = cpu;
     return writeText(module, options.output, [&](llvm::raw_ostream &os) {
       return printLLVM(module, objectOptions, os);
     });

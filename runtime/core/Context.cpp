@@ -8,6 +8,10 @@
 #include "core/Context.h"
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <sstream>
 
 using namespace tsp::runtime;
 
@@ -34,7 +38,28 @@ void Context::open() {
   together([&] { openHere(); });
 }
 
+/// Code for another CPU would end in an illegal instruction. Where the kernel does
+/// not tell, nothing is refused.
+static void requireCpu(const std::vector<std::string> &features) {
+  std::ifstream file("/proc/cpuinfo");
+  std::string line, lacking;
+  while (std::getline(file, line) && line.rfind("flags", 0) != 0)
+    ;
+  if (!file)
+    return;
+  std::istringstream words(line);
+  std::set<std::string> present{std::istream_iterator<std::string>(words), {}};
+  for (const std::string &feature : features)
+    if (!present.count(feature))
+      lacking += (lacking.empty() ? "" : ", ") + feature;
+  if (!lacking.empty())
+    throw Error("this binary was compiled for a CPU that has " + lacking +
+                ", and this machine's has not: compile it here, or with "
+                "--target-cpu=generic or the name of this CPU");
+}
+
 void Context::openHere() {
+  requireCpu(desc.cpuFeatures);
   session->open();
   int64_t arenaBytes = 0;
   for (const EntryDesc &entry : desc.entries)

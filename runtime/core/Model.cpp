@@ -79,6 +79,9 @@ public:
       model.compileSeconds = seconds->asDouble("compile_seconds");
     if (const Json *strategy = json.find("strategy"))
       model.strategy = strategy->asString("strategy");
+    if (const Json *features = json.find("cpu_features"))
+      for (const Json &feature : features->asArray("cpu_features"))
+        model.cpuFeatures.push_back(feature.asString("cpu_features"));
     std::set<std::string> names;
     for (const Json &entry : json.at("entries", root).asArray("entries")) {
       model.entries.push_back(readEntry(entry, table));

@@ -73,6 +73,7 @@ struct ModelDesc {
   std::vector<std::string> axisNames;
   std::vector<AxisGroup> groups; ///< the mesh axes, then the groups
   double compileSeconds = 0;
+  std::vector<std::string> cpuFeatures; ///< that the code needs
   std::string strategy, json;
   std::vector<EntryDesc> entries;
 

@@ -141,6 +141,8 @@ typedef struct tsp_model {
  *   target           "host" (default) or "cuda"
  *   device_workspace_bytes  largest workspace of the device's kernels; default 0
  *   device_constant_bytes   sum of what tsp_constant copies; default 0
+ *   cpu_features     optional: what the code needs of the CPU, in the words of
+ *                    /proc/cpuinfo: ["avx2", "fma", ..]
  *   compile_seconds  number, copied into the statistics
  *   strategy         text, copied into the statistics
  *   entries          a list of

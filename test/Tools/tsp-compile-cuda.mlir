@@ -21,6 +21,9 @@
 // DESCRIBE: arg0 input x: 128xf32
 // RUN: grep -a -q '"target":"cuda"' %t
 
+// Any CPU may launch.
+// RUN: grep -a -q '"cpu_features":\[\]' %t
+
 // RUN: tsp-compile %s --from=mlir-kernels --target=cuda:sm_80 --emit=cubin -o %t.cubin
 // RUN: grep -a -q "axpy" %t.cubin
 

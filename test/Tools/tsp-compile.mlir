@@ -24,6 +24,8 @@
 // RUN: not tsp-compile %s -o - --emit=ptx 2>&1 | FileCheck %s --check-prefix=PTX
 // PTX: error: --emit=ptx: expected one GPU architecture, as in --target=cuda:sm_80, found --target=host
 // RUN: not tsp-compile %s -o %t --target-cpu=z80 2>&1 | FileCheck %s --check-prefix=CPU
+// RUN: tsp-compile %s -o %t.haswell --target-cpu=haswell
+// RUN: grep -a -q '"cpu_features":\[[^]]*"avx2"' %t.haswell
 // CPU: error: --target-cpu: expected native, generic or a CPU that LLVM knows, found 'z80'
 // RUN: not tsp-compile %s -o %t --strategy=tsp 2>&1 | FileCheck %s --check-prefix=ONERANK
 // ONERANK: {{^}}error: --strategy=tsp: expected a mesh of ranks, {{.*}} as in --mesh=t=4

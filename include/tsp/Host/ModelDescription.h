@@ -20,8 +20,9 @@ namespace tsp {
 std::string describeEntry(mlir::func::FuncOp entry);
 
 /// The whole description, from the entries' texts that tsp-buffers-to-llvm has
-/// left on the module.
-std::string describeModel(mlir::ModuleOp module, llvm::StringRef strategy, double compileSeconds);
+/// left on the module. `cpuFeatures`: what the code needs (getCpuFeatures).
+std::string describeModel(mlir::ModuleOp module, llvm::StringRef strategy, double compileSeconds,
+                          llvm::ArrayRef<std::string> cpuFeatures);
 
 /// Bytes of the constants of a module on buffers, each once. In a device's memory
 /// they are kept beside the buffers; tsp-buffers-to-llvm leaves their size on the

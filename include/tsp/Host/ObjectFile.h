@@ -43,6 +43,10 @@ mlir::LogicalResult compileDeviceImage(mlir::ModuleOp module, llvm::StringRef fa
 mlir::LogicalResult printLLVM(mlir::ModuleOp module, const ObjectOptions &options,
                               llvm::raw_ostream &os);
 
+/// What code for this CPU may use that not all of its architecture have, by the
+/// names of /proc/cpuinfo.
+std::vector<std::string> getCpuFeatures(const ObjectOptions &options);
+
 /// Names that LLVM knows for this machine's architecture, to check an option.
 bool isKnownCpu(llvm::StringRef cpu);
 

@@ -23,8 +23,9 @@ struct CompileOptions : PipelineOptions {
   /// Whose PTX is embedded in binaries beside machine code: "plain", that of the
   /// oldest architecture that is no "a" variant, or "all", the "a" variants' too.
   std::string embedPtx = "plain";
-  /// "native", "generic" or a CPU that LLVM knows.
-  std::string targetCpu = "native";
+  /// "native", "generic" or a CPU that LLVM knows; empty: native for the target
+  /// "host", generic beside GPUs.
+  std::string targetCpu;
   /// What to write: "mlir-<phase>", "llvm", "obj", "so" or "exe"; of the kernels of
   /// one GPU architecture: "ptx", "cubin" or "sass".
   std::string emit = "exe";

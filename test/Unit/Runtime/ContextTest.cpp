@@ -297,6 +297,20 @@ TEST(Model, MistakesInTheDescription) {
   EXPECT_TRUE(contains(error("[{\"name\"", "[{\"nam"), "JSON"));
 }
 
+TEST(Model, CodeForAnotherCpuIsRefused) {
+  auto error = [](std::string feature) -> std::string {
+    std::string text = description;
+    text.replace(text.find("\"version\""), 0, "\"cpu_features\": [\"fpu\", \"" + feature + "\"], ");
+    tsp_model model{text.c_str(), table, nullptr};
+    tsp_context *context = tsp_context_create(&model, nullptr);
+    std::string result = tsp_error(context);
+    tsp_context_destroy(context);
+    return result;
+  };
+  EXPECT_TRUE(contains(error("warp9"), "compiled for a CPU that has warp9, and this machine's has not"));
+  EXPECT_EQ(error("cx8"), "");
+}
+
 TEST(Model, DamagedDescriptionsAreErrors) {
   std::mt19937 random(7);
   const std::string good = description;
