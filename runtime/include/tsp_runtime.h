@@ -204,7 +204,7 @@ typedef struct tsp_device_kernel {
   int64_t cluster[3];      /* blocks launched together; 0, 0, 0: no cluster */
   int64_t num_maps;
   const tsp_tensor_map *maps;
-  const struct tsp_device_kernel *variant; /* NULL: none */
+  const struct tsp_device_kernel *variant; /* which may have one too; or NULL */
 } tsp_device_kernel;
 
 /* Launches a kernel on the rank's device. `args`: device pointers, the inputs',

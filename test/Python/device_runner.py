@@ -100,7 +100,9 @@ def _launches(text, architecture):
 
     def form_of(name):
         variant = variants.get(name)
-        return forms[variant if architectures.get(variant) == architecture else name]
+        while variant and architectures[variant] != architecture:
+            variant = variants.get(variant)
+        return forms[variant or name]
 
     return {name: form_of(name) for name in forms if name not in architectures}
 

@@ -144,6 +144,50 @@ def test_kernels_alone(tmp_path, architecture, factor):
     np.testing.assert_array_equal(y, factor * X)
 
 
+# y = 5 x on sm_89, whose variant is that of sm_90a.
+ANOTHER = """
+gpu.module @tsp_device {
+  gpu.func @scale_sm_89(%x: memref<6x40xf32>, %y: memref<6x40xf32>) kernel
+      attributes {known_block_size = array<i32: 40, 1, 1>, tsp.device_architecture = "sm_89", tsp.device_variant = @scale_sm_90a} {
+    %i = gpu.block_id x
+    %j = gpu.thread_id x
+    %five = arith.constant 5.0 : f32
+    %a = memref.load %x[%i, %j] : memref<6x40xf32>
+    %b = arith.mulf %a, %five : f32
+    memref.store %b, %y[%i, %j] : memref<6x40xf32>
+    gpu.return
+  }
+"""
+ANOTHER_LAUNCH = """
+func.func private @scale_sm_89(memref<6x40xf32>, memref<6x40xf32>)
+  attributes {tsp.kernel, tsp.tied = array<i64: -1>, tsp.device_grid = array<i64: 6, 1, 1>, tsp.device_block = array<i64: 40, 1, 1>,
+              tsp.device_shared = 0 : i64, tsp.device_workspace = 0 : i64, tsp.device_architecture = "sm_89", tsp.device_variant = @scale_sm_90a}
+"""
+
+
+def with_another(text):
+    text = text.replace("tsp.device_variant = @scale_sm_90a", "tsp.device_variant = @scale_sm_89")
+    return text.replace("gpu.module @tsp_device {", ANOTHER, 1) + ANOTHER_LAUNCH
+
+
+@pytest.mark.parametrize("architecture, factor", [("sm_80", 2), ("sm_89", 5), ("sm_90", 2), ("sm_90a", 3)])
+def test_two_variants_alone(tmp_path, architecture, factor):
+    [y] = device_runner.compile_kernels(with_another(KERNEL), tmp_path, architecture)["scale"]([X], [(X.shape, "f32")])
+    np.testing.assert_array_equal(y, factor * X)
+
+
+def test_two_variants(tmp_path, monkeypatch):
+    """The runtime looks for the variant of a variant too."""
+    np.savez(tmp_path / "x.npz", x=X)
+    (tmp_path / "scale.mlir").write_text(with_another(PROGRAM))
+    tsp.compile_program(tmp_path / "scale.mlir", tmp_path / "all",
+                        options=("--from=mlir-kernels", "--target=cuda:sm_80,sm_89,sm_90a", "--embed-ptx=all", f"--report={tmp_path / 'report.json'}"))
+    for capability, factor in ("8.0", 4), ("9.0", 9):
+        np.testing.assert_array_equal(run(tmp_path, "all", monkeypatch, capability), factor * X)
+    kernels = json.loads((tmp_path / "report.json").read_text())["device"]["kernels"]
+    assert {kernel["name"]: kernel["architecture"] for kernel in kernels} == {"scale": "sm_80", "scale_sm_89": "sm_89", "scale_sm_90a": "sm_90a"}
+
+
 def test_bulk_copies_are_counted(tmp_path):
     """Rows of 160 bytes are 5 sectors: of all 6, read by bulk copies and written by warps, none is touched twice."""
     ptx, launches = device_runner.compile_ptx(KERNEL, tmp_path, "sm_90a")

@@ -59,7 +59,7 @@ def GpuLowerGemmKernels : Pass<"tsp-gpu-lower-gemm-kernels", "mlir::ModuleOp"> {
     units else; and by a kernel that reads the other side once where there are at
     most four rows. Products of 8-bit integers in 32 bits are taken where both sides
     lie along the contraction. Of architectures that multiply f8 and others that do
-    not, one of the first has a variant of such kernels. What is folded into the product, and
+    not, each of the first has a variant of such kernels. What is folded into the product, and
     what happens to it, is as in `tsp-lower-gemm-kernels`. Any sizes and strides
     are taken; how fast they are read depends on their alignment.
 

@@ -74,6 +74,7 @@ func::FuncOp tsp::startVariant(func::FuncOp kernel,
   builder.setInsertionPointAfter(kernel);
   builder.insert(variant);
   variant.setName((kernel.getName() + "_" + target.name).str());
+  variant->removeAttr(kDeviceNoVariantAttr);
   variant->setAttr(kDeviceArchitectureAttr, builder.getStringAttr(target.name));
   kernel->setAttr(kDeviceVariantAttr,
                   FlatSymbolRefAttr::get(variant.getNameAttr()));
@@ -87,10 +88,13 @@ bool tsp::hasCodeFor(Operation *kernel, StringRef architecture) {
   };
   if (kernel->hasAttr(kDeviceArchitectureAttr))
     return isFor(kernel);
-  auto name = kernel->getAttrOfType<FlatSymbolRefAttr>(kDeviceVariantAttr);
-  Operation *variant =
-      name ? SymbolTable::lookupNearestSymbolFrom(kernel, name) : nullptr;
-  return !variant || !isFor(variant);
+  while (auto name =
+             kernel->getAttrOfType<FlatSymbolRefAttr>(kDeviceVariantAttr)) {
+    kernel = SymbolTable::lookupNearestSymbolFrom(kernel, name);
+    if (!kernel || isFor(kernel))
+      return !kernel;
+  }
+  return true;
 }
 
 Value tsp::addSharedBuffer(DeviceKernel &kernel, ArrayRef<int64_t> shape,

@@ -192,14 +192,13 @@ private:
         plan->cluster);
   }
 
-  /// The variant for an architecture that multiplies f8, if the kernel does and
-  /// has no variant yet.
+  /// The variant for an architecture that multiplies f8, if the kernel does.
   static LogicalResult lowerFp8Variant(func::FuncOp function,
                                        const GemmKernel &kernel,
                                        const TargetDescription &target) {
     std::optional<DeviceGemmPlan> plan =
         planDeviceGemm(kernel, widestResult(function), target);
-    if (function->hasAttr(kDeviceVariantAttr) || !plan || !plan->multipliesF8())
+    if (!plan || !plan->multipliesF8())
       return success();
     func::FuncOp variant = startVariant(function, target);
     std::optional<GemmKernel> same = matchGemmKernel(variant);

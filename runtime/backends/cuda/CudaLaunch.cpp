@@ -47,8 +47,9 @@ CudaDevice::findKernel(const tsp_device_kernel &kernel) {
   if (found.function)
     return found;
   Function function = nullptr;
-  for (const tsp_device_kernel *form : {kernel.variant, &kernel})
-    if (form && !function && (function = device.find(form->name)))
+  for (const tsp_device_kernel *form = &kernel; form && !function;
+       form = form->variant)
+    if ((function = device.find(form->name)))
       found.form = form;
   if (!function)
     throw Error(device.name + ": the model's code has no kernel " +

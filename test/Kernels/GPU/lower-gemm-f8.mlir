@@ -1,6 +1,23 @@
 // RUN: tsp-opt %s --tsp-gpu-lower-gemm-kernels=architectures=sm_80,sm_89 | FileCheck %s
 // RUN: tsp-opt %s --tsp-gpu-lower-gemm-kernels=architectures=sm_89,sm_120 | FileCheck %s --check-prefix=ALL
 
+// RUN: tsp-opt %s --tsp-gpu-lower-gemm-kernels=architectures=sm_80,sm_89,sm_90a,sm_120 | FileCheck %s --check-prefix=MORE
+
+// Each architecture that multiplies f8 has a variant of its own, which leads to
+// the next one.
+// MORE: gpu.func @along_k_sm_90a(
+// MORE-NOT: tsp.device_variant
+// MORE: nvvm.wgmma.mma_async {{.*}}A[<e4m3>
+// MORE: gpu.func @along_k_sm_89(
+// MORE-SAME: tsp.device_variant = @along_k_sm_90a
+// MORE: m16n8k32
+// MORE: gpu.func @along_k_sm_120(
+// MORE-SAME: tsp.device_variant = @along_k_sm_89
+// MORE: m16n8k32
+// MORE: gpu.func @along_k(
+// MORE-SAME: tsp.device_variant = @along_k_sm_120
+// MORE-NOT: m16n8k32
+
 // Of an architecture that multiplies f8 and one that does not, the first one has
 // a variant; where all do there is none.
 // CHECK: gpu.func @along_k_sm_89(

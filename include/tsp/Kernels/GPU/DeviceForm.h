@@ -34,11 +34,12 @@
 //
 // The second is what the host program launches.
 //
-// Variants. A kernel may have a second form for one architecture, with the same
-// buffers but code and launch of its own: @k_sm_90a, both of whose functions
+// Variants. A kernel may have further forms, each for one architecture, with the
+// same buffers but code and launch of its own: @k_sm_90a, both of whose functions
 // have tsp.device_architecture = "sm_90a", while those of @k have
-// tsp.device_variant = @k_sm_90a. Code for sm_90a then holds @k_sm_90a in place
-// of @k; the runtime launches the one that the loaded code has.
+// tsp.device_variant = @k_sm_90a; a further one is the tsp.device_variant of that.
+// Code for sm_90a then holds @k_sm_90a in place of @k; the runtime launches the
+// one that the loaded code has.
 //
 // Tensor maps. Behind buffers and workspace a kernel may have one !llvm.ptr a
 // tensor map: the address of a CUtensorMap in parameter space, which the
