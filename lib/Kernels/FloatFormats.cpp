@@ -103,17 +103,29 @@ bool isDeviceCode(ScalarBuilder &b) {
   return op && (isa<gpu::GPUFuncOp>(op) || op->getParentOfType<gpu::GPUFuncOp>());
 }
 
+constexpr StringLiteral roundPair = "llvm.nvvm.ff2bf16x2.rn";
+
 /// Rounds to bf16 by the instruction of GPUs that packs two: with zero below,
 /// the pair is the rounded f32.
 Value roundOnDevice(ScalarBuilder &b, Value value) {
   auto pair = VectorType::get({2}, b.builder.getBF16Type());
   Value packed = LLVM::CallIntrinsicOp::create(
-                     b.builder, b.loc, pair,
-                     b.builder.getStringAttr("llvm.nvvm.ff2bf16x2.rn"),
+                     b.builder, b.loc, pair, b.builder.getStringAttr(roundPair),
                      ValueRange{value, b.constF32(0)})
                      .getResult(0);
   packed = LLVM::BitcastOp::create(b.builder, b.loc, b.i32(), packed);
   return b.bitcast(packed, b.f32());
+}
+
+/// What roundOnDevice rounded to `value`, or the value. Neighbours that memory
+/// gets are rounded by twos, straight from it.
+Value beforeRounding(Value value) {
+  auto bits = value.getDefiningOp<arith::BitcastOp>();
+  auto packed = bits ? bits.getIn().getDefiningOp<LLVM::BitcastOp>() : nullptr;
+  auto round =
+      packed ? packed.getArg().getDefiningOp<LLVM::CallIntrinsicOp>() : nullptr;
+  return round && round.getIntrin() == roundPair ? round.getArgs().front()
+                                                 : value;
 }
 
 /// The bits of an f32 whose upper half is the nearest bf16.
@@ -213,7 +225,9 @@ Value tsp::toStorage(OpBuilder &builder, Location loc, Value value,
   Type storage = getStorageType(elementType);
   if (elementType.isF32() || elementType.isF64())
     return value;
-  if (elementType.isF16() || (elementType.isBF16() && isDeviceCode(b)))
+  if (elementType.isBF16() && isDeviceCode(b))
+    return b.truncf(beforeRounding(value), elementType);
+  if (elementType.isF16())
     return b.truncf(value, elementType);
   if (isa<FloatType>(elementType)) {
     Value bits = toBits(builder, loc, value, elementType);

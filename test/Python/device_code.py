@@ -20,6 +20,9 @@ INTEGER = {"IADD3", "IMAD", "LOP3", "SHF", "LEA", "ISETP", "SEL", "PRMT", "MOV",
            "VIADD", "UIADD3", "ULOP3", "UISETP", "USEL", "UMOV", "ULEA", "UIMAD", "USHF", "UPLOP3", "S2UR", "VOTEU", "UPRMT"}
 
 
+OPERATION = re.compile(r"/\*[0-9a-f]+\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9]*)([\w.]*)")
+
+
 def find_tool(name):
     """Path of a program of the CUDA toolkit, or None."""
     roots = [os.environ.get("CUDA_ROOT"), os.environ.get("CUDA_HOME"), "/usr/local/cuda"]
@@ -82,6 +85,12 @@ def product_loops(sass, product="HMMA"):
                         loops.append(body)
         found[name] = loops
     return found
+
+
+def instructions(sass):
+    """All instructions of each kernel, by the first part of their names."""
+    return {section.split(":")[0]: collections.Counter(opcode for opcode, _ in OPERATION.findall(section))
+            for section in re.split(r"\n\.text\.", sass)[1:]}
 
 
 CATEGORIES = ("LDSM", "LDGSTS", "integer", "other")

@@ -8,6 +8,8 @@
 #include "FragmentSdpa.h"
 #include "TensorCore.h"
 
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
 using namespace mlir;
 using namespace tsp;
 
@@ -101,27 +103,69 @@ FragmentSdpa::Values FragmentSdpa::packWeights(ValueRange weights) {
   return packed;
 }
 
+void FragmentSdpa::gatherColumns(Values &words) {
+  // A transpose of four lanes by four words, in halves.
+  for (int64_t mask : {1, 2}) {
+    Value isUpper = e.compare(arith::CmpIPredicate::ne,
+                              e.bitAnd(quad, e.i32(mask)), e.i32(0));
+    for (int64_t i = 0; i < 4; ++i) {
+      if (i & mask)
+        continue;
+      Value &low = words[i], &high = words[i + mask];
+      Value other = e.shuffleXor(e.select(isUpper, low, high), mask);
+      low = e.select(isUpper, other, low);
+      high = e.select(isUpper, high, other);
+    }
+  }
+}
+
+Value FragmentSdpa::roundPair(const State &state, int64_t n, int64_t half,
+                              Value factor) {
+  int64_t at = n * 4 + 2 * half;
+  return packPair(e, spec.o.element, e.mulf(state.output[at], factor),
+                  e.mulf(state.output[at + 1], factor));
+}
+
 void FragmentSdpa::storeRows(const State &state, ArrayRef<Row> rows) {
+  Type element = spec.o.element;
+  int64_t bytes = element.getIntOrFloatBitWidth() / 8,
+          columns = spec.valueWidth;
+  bool isAligned =
+      llvm::all_of(ArrayRef({spec.o.row, spec.o.head, spec.o.batch}),
+                   [](int64_t stride) { return stride % 8 == 0; });
+  // Columns that are stored in 16 bytes, by lanes that have all of them.
+  int64_t wide = bytes == 2 && isAligned ? columns / 32 * 32 : 0;
   for (int64_t h = 0; h < 2; ++h) {
     const Row &row = rows[h];
     Value sum = e.reduceLanes(state.sums[h], 4,
                               [&](Value x, Value y) { return e.addf(x, y); });
     Value inverse = inverseOf(sum);
+    SmallVector<Values> chunks;
+    for (int64_t column = 0; column < wide; column += 32) {
+      Values &words = chunks.emplace_back();
+      for (int64_t n = 0; n < 4; ++n)
+        words.push_back(roundPair(state, column / 8 + n, h, inverse));
+      gatherColumns(words);
+    }
     e.when(storesSums(row, sum), [&] {
-      Value start =
-          at(spec.o, e.add(rowOffset(spec.o, row.number), e.mul(quad, 2)));
-      Type element = spec.o.element;
-      int64_t bytes = element.getIntOrFloatBitWidth() / 8;
-      for (int64_t n = 0; n < spec.valueWidth / 8; ++n) {
-        Value low = e.mulf(state.output[n * 4 + 2 * h], inverse);
-        Value high = e.mulf(state.output[n * 4 + 2 * h + 1], inverse);
-        Value place = e.shifted(start, n * 8 * bytes);
+      Value start = rowOffset(spec.o, row.number);
+      Value chunk = at(spec.o, e.add(start, e.mul(quad, 8)));
+      for (auto [i, words] : llvm::enumerate(chunks)) {
+        auto type = VectorType::get({4}, e.b.getI32Type());
+        e.store(vector::FromElementsOp::create(e.b, e.loc, type, words),
+                e.shifted(chunk, i * 64), 16);
+      }
+      Value pair = at(spec.o, e.add(start, e.mul(quad, 2)));
+      for (int64_t column = wide; column < columns; column += 8) {
+        Value place = e.shifted(pair, column * bytes);
+        int64_t first = column / 2 + 2 * h;
         if (bytes == 2) {
-          e.store(packPair(e, element, low, high), place, 4);
-        } else {
-          e.store(e.narrow(low, element), place);
-          e.store(e.narrow(high, element), e.shifted(place, bytes));
+          e.store(roundPair(state, column / 8, h, inverse), place, 4);
+          continue;
         }
+        for (int64_t i = 0; i < 2; ++i)
+          e.store(e.narrow(e.mulf(state.output[first + i], inverse), element),
+                  e.shifted(place, i * bytes));
       }
     });
     storeMeans(row, sum, quad, 4);

@@ -66,6 +66,12 @@ protected:
   /// Stores the lane's part of O and LSE of 16 rows.
   void storeRows(const State &state, llvm::ArrayRef<Row> rows);
 
+  /// Of each of four times eight columns, lane t of the four that share a row
+  /// has word t; gives it all words of the t-th eight.
+  void gatherColumns(Values &words);
+  /// Two columns of O, the n-th eight's, of one of the lane's rows.
+  Value roundPair(const State &state, int64_t n, int64_t half, Value factor);
+
   Value quad;
   llvm::SmallVector<Row, 4> rows; ///< of the lane: two for each 16 of the warp
 };
