@@ -172,6 +172,40 @@ def test_steady_loop(tmp_path):
             assert ours <= 1.1 * (instructions - products - matrices - copies - integers), (name, layout, loop)
 
 
+BIAS = """%c = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<{n}xf32>) -> tensor<{m}x{n}xf32>
+  %y = stablehlo.add %r, %c : tensor<{m}x{n}xf32>
+  %z = stablehlo.convert %y : (tensor<{m}x{n}xf32>) -> tensor<{m}x{n}x{dtype}>"""
+
+
+def with_bias(name, m, n, k, dtype):
+    """A bias in f32 is added before the product is rounded."""
+    return f"""
+func.func private @{name}(%a: tensor<{m}x{k}x{dtype}>, %w: tensor<{n}x{k}x{dtype}>, %b: tensor<{n}xf32>) -> tensor<{m}x{n}x{dtype}> attributes {{tsp.kernel}} {{
+  %r = stablehlo.dot_general %a, %w, contracting_dims = [1] x [1] : (tensor<{m}x{k}x{dtype}>, tensor<{n}x{k}x{dtype}>) -> tensor<{m}x{n}xf32>
+  {BIAS.format(m=m, n=n, dtype=dtype)}
+  return %z : tensor<{m}x{n}x{dtype}>
+}}
+"""
+
+
+def test_results_are_rounded_by_twos(tmp_path):
+    """One instruction rounds two sums, and 16 bytes are stored at a time."""
+    if not (device_code.find_tool("nvdisasm") and device_code.find_tool("ptxas")):
+        pytest.skip("needs ptxas and nvdisasm (./bootstrap)")
+    text = ""
+    for dtype in ("bf16", "f16"):
+        text += "".join(dot_text(f"{dtype}_{name}", *shapes(*LONG[name], "tn"), dtype)[0] for name in LONG)
+        text += with_bias(f"{dtype}_bias", *LONG["128x128"], dtype)
+    ptx, launches = device_runner.compile_ptx(text, tmp_path)
+    for name, counts in device_code.instructions(device_code.disassemble(ptx, "sm_80")).items():
+        threads = launches[name].block[0]
+        if name.endswith("bias"):
+            assert counts["F2FP"] == 4 * counts["STG"] > 0, (name, counts)
+            continue
+        m, n = map(int, name.split("_")[1].split("x"))
+        assert counts["F2FP"] == m * n / threads / 2 and counts["STG"] == m * n / threads / 8, (name, counts)
+
+
 @pytest.mark.parametrize("architecture", ["sm_80", "sm_90"])
 def test_no_spills(tmp_path, architecture):
     if not device_code.find_tool("ptxas"):

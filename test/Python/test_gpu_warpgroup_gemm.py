@@ -10,21 +10,22 @@ import device_code
 import device_runner
 import kernel_faults
 from ptx_snippets import to_tf32
-from test_gpu_gemm import LAYOUTS, TF32, product, shapes
+from test_gpu_gemm import LAYOUTS, TF32, product, shapes, with_bias
 from test_kernels_gemm import LIMITS, check_epilogue, dot_text, error, random, reference
 
 pytestmark = pytest.mark.skipif(not device_runner.available(), reason="needs tsp-compile and the emulation")
 ARCHITECTURE = "sm_90a"
-# (m, n, k) for which a tile is chosen (for 132 processors), blocks, and layouts. The second of a pair has ragged edges in each dim.
+# (m, n, k) for which a tile is chosen (for 132 processors), how many tiles there are, and layouts. The second of a pair has ragged edges in each dim; of
+# the third ones blocks have several tiles.
 TILES = {
-    "128x256": ((1536, 2816, 72), 132, ("tn",)), "128x256_ragged": ((1512, 2776, 136), 132, ("nn",)),
-    "256x128": ((3072, 1408, 72), 132, ("nt",)), "256x128_ragged": ((3048, 1368, 136), 132, ("tt",)),
-    "128x128": ((1280, 1280, 192), 100, ("tn",)), "128x128_ragged": ((1256, 1240, 136), 100, ("tt", "nn")),
-    "64x256": ((576, 3584, 72), 126, ("tt",)), "64x256_ragged": ((552, 3544, 136), 126, ("tn",)),
-    "256x64": ((25600, 64, 72), 100, ("nn",)), "256x64_ragged": ((25576, 24, 136), 100, ("nt",)),
-    "128x64": ((1280, 640, 192), 100, ("nt",)), "128x64_ragged": ((1256, 600, 136), 100, ("nn",)),
-    "64x128": ((704, 1536, 192), 132, ("tn",)), "64x128_ragged": ((680, 1496, 136), 132, ("tt",)),
-    "64x64": ((640, 640, 640), 100, ("nt",)), "64x64_ragged": ((616, 600, 264), 100, ("tn", "nn")),
+    "128x256": ((256, 8704, 320), 68, ("tn",)), "128x256_ragged": ((232, 8664, 328), 68, ("nn",)), "128x256_rounds": ((488, 12760, 320), 200, ("tn",)),
+    "256x128": ((17408, 128, 512), 68, ("nt",)), "256x128_ragged": ((8680, 344, 392), 102, ("tt",)),
+    "128x128": ((256, 4352, 192), 68, ("tn",)), "128x128_ragged": ((232, 4312, 200), 68, ("tt", "nn")), "128x128_rounds": ((2048, 3200, 64), 400, ("nt",)),
+    "64x256": ((128, 8704, 192), 68, ("tt",)), "64x256_ragged": ((104, 8664, 200), 68, ("tn",)), "64x256_rounds": ((832, 7424, 64), 377, ("tn",)),
+    "256x64": ((8704, 192, 384), 102, ("nn",)), "256x64_ragged": ((5864, 280, 200), 115, ("nt",)),
+    "128x64": ((8576, 64, 128), 67, ("nt",)), "128x64_ragged": ((8680, 24, 520), 68, ("nn",)), "128x64_rounds": ((8552, 152, 72), 201, ("tt",)),
+    "64x128": ((128, 4352, 128), 68, ("tn",)), "64x128_ragged": ((104, 88, 328), 2, ("tt",)), "64x128_rounds": ((4328, 344, 72), 204, ("nn",)),
+    "64x64": ((640, 640, 640), 100, ("nn",)), "64x64_ragged": ((616, 600, 264), 100, ("tn", "nn")), "64x64_rounds": ((320, 1728, 64), 135, ("nt",)),
     "64x64_small": ((8, 24, 8), 1, LAYOUTS),
 }
 
@@ -46,11 +47,11 @@ def tiles(tmp_path_factory):
 
 @pytest.mark.parametrize("name", TILES)
 def test_tile(tiles, name):
-    (m, n, k), blocks, layouts = TILES[name]
+    (m, n, k), tiles_of_c, layouts = TILES[name]
     rng = np.random.default_rng(0)
     for layout in layouts:
         kernel = tiles[f"k_{name}_{layout}"]
-        assert kernel.how.grid == (blocks, 1, 1)
+        assert kernel.how.grid == (min(tiles_of_c, 132), 1, 1)
         lhs, rhs, *_ = shapes(m, n, k, layout)
         a, b = random(rng, lhs, "bf16"), random(rng, rhs, "bf16")
         found, = kernel([a, b], [((m, n), "bf16")])
@@ -143,9 +144,10 @@ func.func private @k(%a: tensor<80x72xbf16>, %w: tensor<72x56xbf16>, %c: tensor<
     assert error(found, c + reference(a, w, ((), ()), ((1,), (0,)))) < 1e-6
 
 
-# Products long enough for a steady loop.
+# Products long enough for a steady loop; and one where B lies along n, and clusters are of less use.
 LONG = {"128x256": (1536, 2816, 2048), "256x128": (3072, 1408, 2048), "128x128": (1280, 1280, 2048), "64x256": (64, 33792, 2048),
-        "256x64": (33792, 64, 2048), "128x64": (1280, 640, 2048), "64x128": (704, 1536, 2048), "64x64": (512, 640, 2048)}
+        "256x64": (33792, 64, 2048), "128x64": (1792, 576, 2048), "64x128": (704, 1536, 2048), "64x64": (512, 640, 2048)}
+ACROSS = {"256x64": (33408, 64, 2048)}
 # What is in the loop of a warpgroup that multiplies, and in those two of the threads that copy one side each, in cuBLAS 13.0's kernel of the same tile and
 # layout (sm90_xmma_gemm_bf16bf16_bf16f32_f32_*_tilesize*x64_*_execute_segment_k_off): products, integer instructions, all, and all of the copying loops.
 CUBLAS = {
@@ -162,8 +164,12 @@ TESTED = ("tn", "nt")  # lines along k, and not
 SYNCS, OTHERS = 2, 4  # in each of the multiplying loops: waits and arrivals; branches, WARPGROUP.ARRIVE and .DEPBAR
 
 
+def long_shapes(name, layout):
+    return shapes(*(LONG | (ACROSS if layout in ("tt", "nt") else {}))[name], layout)
+
+
 def long_products(layouts=tuple(LAYOUTS)):
-    return "".join(dot_text(f"k_{name}_{layout}", *shapes(*LONG[name], layout), "bf16")[0] for name in LONG for layout in layouts)
+    return "".join(dot_text(f"k_{name}_{layout}", *long_shapes(name, layout), "bf16")[0] for name in LONG for layout in layouts)
 
 
 @pytest.fixture(scope="module")
@@ -193,6 +199,19 @@ def test_steady_loop(long_ptx):
             assert loop["integer"] <= 1.1 * integer and loop["SYNCS"] <= SYNCS, (name, layout, loop)
             assert loop.total() - loop["integer"] - products - loop["SYNCS"] <= OTHERS and loop.total() <= 1.1 * total, (name, layout, loop)
             assert copies.total() / steps <= 1.1 * copying and copies["R2UR"] == 0, (name, layout, copies)
+
+
+@pytest.mark.skipif(not (device_code.find_tool("nvdisasm") and device_code.find_tool("ptxas")), reason="needs ptxas and nvdisasm (./bootstrap)")
+def test_results_are_rounded_by_twos(long_ptx, tmp_path):
+    """One instruction rounds two sums, one leaves eight of a thread for bulk copies, each of which takes 16 x 64 of a warp; 16 bytes where threads store."""
+    for name, counts in device_code.instructions(device_code.disassemble(long_ptx, ARCHITECTURE)).items():
+        m, n = map(int, name.split("_")[1].split("x"))
+        warps = 8 if (m, n) in ((128, 256), (256, 128)) else 4
+        assert counts["F2FP"] == m * n / warps / 64 and counts["STSM"] == m * n / warps / 256, (name, counts)
+        assert counts["UTMASTG"] == m * n / warps / 1024 and counts["STG"] == counts["STS"] == 0, (name, counts)
+    ptx, _ = device_runner.compile_ptx(with_bias("k", *LONG["128x256"], "bf16"), tmp_path, ARCHITECTURE)
+    [counts] = device_code.instructions(device_code.disassemble(ptx, ARCHITECTURE)).values()
+    assert counts["F2FP"] == 4 * counts["STG"] > 0, counts
 
 
 @pytest.mark.skipif(not device_code.find_tool("ptxas"), reason="needs ptxas (./bootstrap)")
@@ -229,8 +248,8 @@ for m, n, k, layout in cases:
     cuda_driver.driver().tspEmulationCounters(kernel.how.name.encode(), counters)
     print(m, n, k, layout, *counters, hashlib.sha256(found.tobytes()).hexdigest())
 """
-# Rings that are filled several times, and a cluster.
-CHECKED = [(128, 128, 1024, "tn"), (72, 136, 1032, "nt"), (1512, 2776, 72, "tt")]
+# Rings that are filled several times; clusters, tiles in turns, more of them than blocks.
+CHECKED = [(64, 64, 1024, "tn"), (72, 136, 1032, "nt"), (128, 4352, 128, "tn"), (4328, 344, 72, "nn"), (320, 1728, 64, "tt"), (232, 8664, 328, "tn")]
 
 
 def test_checked():
@@ -240,19 +259,19 @@ def test_checked():
         assert run.returncode == 0, run.stderr
     assert runs[0].stdout == runs[1].stdout and runs[0].stdout.count("\n") == len(CHECKED)
     for line in runs[0].stdout.splitlines():
-        requests, passes = line.split()[4:6]
+        requests, passes = line.split()[4:6]  # bulk copies are none, stmatrix is one
         assert int(requests) > 0 and requests == passes, line
 
 
-# A fault in the PTX of a product of one block, 64 x 64, whose ring of 7 stages is filled three times: what is replaced (the how-manieth of its like), by
-# what, and what the checker says.
+# A fault in the PTX of a product of one block, 64 x 64, whose ring of 8 stages is filled twice: what is replaced (the how-manieth of its like), by
+# what, and what the checker says. The copying loop does two steps at a time.
 ARRIVE, EXPECT, TRY = r"mbarrier\.arrive\.shared\.b64.*;", r"mbarrier\.arrive\.expect_tx.*;", r"mbarrier\.try_wait\.parity\S* (%p\d+),.*;"
 TRUE = r"setp.eq.u32 \1, 0, 0;"
 FAULTS = {
-    "full stage not waited for": (TRY, 1, TRUE,
+    "full stage not waited for": (TRY, 3, TRUE,
         "is the destination of a bulk copy that was not waited for"),
-    "empty stage not waited for": (TRY, 2, TRUE,
-        "is the destination of a bulk copy that was not waited for|race at shared address"),
+    "empty stage not waited for": (TRY, 0, TRUE,
+        "is the destination of a bulk copy that was not waited for|race at shared address|arrivals are too many"),
     "stage not released": (ARRIVE, 0, "",
         "this wait never ends: phase . of the mbarrier at shared address .* lacks 1 of 1 arrivals"),
     "stage released twice": (ARRIVE, 0, r"\g<0>\n\g<0>",
@@ -273,8 +292,8 @@ FAULTS = {
         "was initialised with no fence.mbarrier_init"),
     "barrier after their initialisation removed": (r"bar\.sync\s+0;", 0, "",
         "race at shared address .*: an mbarrier initialised by thread"),
-    "barrier before sums are staged removed": (r"bar\.sync\s+1, 128;", 0, "",
-        "race at shared address .*: written by thread .* at PTX line .*st.shared"),
+    "fence of results removed": (r"fence\.proxy\.async\.shared::cta;", 0, "",
+        "shared address .* was written by an ordinary store, .*, with no fence.proxy.async in between"),
 }
 
 

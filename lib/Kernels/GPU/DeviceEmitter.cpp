@@ -134,6 +134,8 @@ Value DeviceEmitter::lane() { return rem(thread(), 32); }
 
 void DeviceEmitter::barrier() { gpu::BarrierOp::create(b, loc); }
 
+void DeviceEmitter::syncWarp() { NVVM::SyncWarpOp::create(b, loc, i32(-1)); }
+
 Value DeviceEmitter::shuffleXor(Value value, int64_t mask) {
   Type type = value.getType();
   if (type.getIntOrFloatBitWidth() == 64) {

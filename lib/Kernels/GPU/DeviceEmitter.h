@@ -61,6 +61,7 @@ public:
   Value block(int dim); ///< 0, 1, 2
   Value lane();         ///< of a warp
   void barrier();
+  void syncWarp();
   /// The value of the lane whose number differs in the bits of `mask`; i32,
   /// i64, f32 or f64.
   Value shuffleXor(Value value, int64_t mask);

@@ -50,13 +50,23 @@ struct DeviceGemmPlan {
   int64_t wm = 1, wn = 1;         ///< of a warp (tensorCore)
   int64_t tm = 1, tn = 1;         ///< of a thread (vectorUnit, rows)
   int64_t threads = 128, stages = 1;
-  int64_t tilesM = 1, tilesN = 1, grid = 1;
-  int64_t run = 1;       ///< elements of a row that a thread stores at a time
-  int64_t slabRows = 16; ///< rows of a warp that are stored at a time
+  int64_t tilesM = 1, tilesN = 1;
+  int64_t tiles = 1; ///< for all choices of the outer dims
+  int64_t grid = 1;  ///< blocks
+  /// Tiles below each other that come before those beside them, so that blocks
+  /// that run at the same time read the same rows and columns.
+  int64_t group = 1;
+  int64_t run = 1; ///< elements of a row that a thread stores at a time
+  /// Part of a warp's sums that is staged at a time, and as what: the sums, or,
+  /// where a kernel only rounds them to 16 bits, what they are rounded to, two
+  /// by one instruction.
+  int64_t slabRows = 16, slabColumns = 0;
+  mlir::Type staged;
   int64_t sharedBytes = 0;
   double time = 0; ///< that the kernel is expected to take, in ns
 
   int64_t warpsN() const { return bn / wn; }
+  bool roundsFirst() const { return staged.getIntOrFloatBitWidth() == 16; }
   bool multipliesF8() const {
     return kind == tensorCore && llvm::isa<mlir::FloatType>(element) &&
            element.getIntOrFloatBitWidth() == 8;
@@ -84,17 +94,17 @@ struct StepCost {
   double globalBytes; ///< read from the second cache
 };
 
-/// Time of a product in tiles of bm x bn, in ns: waves of blocks, each as long
-/// as its slowest resource. `together` blocks of a multiprocessor share that,
-/// and hide each other's start and end.
-double estimateProduct(const GemmSpec &spec, int64_t bm, int64_t bn,
-                       const StepCost &step, const TargetDescription &target,
-                       int64_t together = 1);
+/// Its time in ns: that of the slowest resource.
+double estimateStep(const StepCost &step, const TargetDescription &target);
 
-/// Fills what follows from the tile of a block: the grid, and how results are
-/// stored.
-void completePlan(DeviceGemmPlan &plan, const DotProduct &dot,
-                  int64_t resultBytes);
+/// Time of a product in tiles of bm x bn, in ns: waves of blocks.
+double estimateProduct(const GemmSpec &spec, int64_t bm, int64_t bn,
+                       const StepCost &step, const TargetDescription &target);
+
+/// Fills what follows from the tile of a block: tiles and their order, a block
+/// for each, and how results are stored.
+void completePlan(DeviceGemmPlan &plan, const GemmKernel &kernel,
+                  int64_t resultBytes, const TargetDescription &target);
 
 /// Chooses from the shapes and the architecture. `resultBytes`: size of the
 /// widest element that the kernel stores. None: no generator takes the product.
@@ -112,12 +122,16 @@ struct DeviceGemm {
   /// others are computed.
   mlir::Value a, b;
   DevicePrologue *computeA, *computeB;
-  mlir::Value shared; ///< pointer
-  mlir::Value m, n;   ///< first row and column of the tile, i32
+  mlir::Value output;          ///< pointer to the first result
+  mlir::Value shared, staging; ///< pointers; where results are staged
+  mlir::Value m, n;            ///< first row and column of the tile, i32
   DeviceEmitter::Values outer; ///< i32
 
   const GemmSpec &spec() const { return kernel.product.spec; }
 };
+
+/// Sets place and outer dims to those of the tile of this number.
+void placeTile(DeviceGemm &gemm, mlir::Value number);
 
 /// An element as memory holds it, as one of type `to` that can represent it.
 mlir::Value readElement(DeviceEmitter &e, mlir::Value stored,
@@ -127,20 +141,21 @@ void emitTensorCoreGemm(DeviceGemm &gemm);
 void emitVectorUnitGemm(DeviceGemm &gemm);
 void emitRowsGemm(DeviceGemm &gemm);
 
-/// Sums in shared memory that wait to become results: rows x columns of the
-/// type of the sums.
+/// Sums in shared memory that wait to become results: rows x columns of them, or
+/// of 32 or 64 columns of results of 16 bits. Fragments are written and runs are
+/// read without conflicts.
 struct StagedSums {
   mlir::Value pointer;
   int64_t rows, columns;
   int64_t run; ///< of the plan
   mlir::Type type;
 
-  /// Between rows, chosen so that fragments are written and runs are read
-  /// without conflicts.
-  int64_t line() const { return lineOf(columns); }
-  static int64_t lineOf(int64_t columns) {
-    return columns + (columns >= 8 ? 8 : 0);
+  /// Elements between rows.
+  static int64_t lineOf(int64_t columns, mlir::Type type) {
+    bool isPadded = columns >= 8 && type.getIntOrFloatBitWidth() > 16;
+    return columns + (isPadded ? 8 : 0);
   }
+  int64_t line() const { return lineOf(columns, type); }
   int64_t bytes() const {
     return rows * line() * type.getIntOrFloatBitWidth() / 8;
   }
@@ -153,9 +168,12 @@ struct StagedSums {
 void storeStaged(DeviceGemm &gemm, const StagedSums &sums, mlir::Value m,
                  mlir::Value n, mlir::Value rank, int64_t group);
 
+/// Two sums as a register of the 16-bit results that the kernel rounds them to.
+mlir::Value roundPair(DeviceGemm &gemm, mlir::ValueRange sums);
+
 /// Stores the sums of a warp: `rows` x plan.wn, the first being that of row
 /// `row` and column `column` of the tile, in fragments of 16 x 8
-/// (TensorCore.h). Shared memory is used from `warp` times its staged sums on.
+/// (TensorCore.h). Staging is used from `warp` times what is staged on.
 void storeFragments(DeviceGemm &gemm, mlir::ValueRange sums, int64_t rows,
                     mlir::Value warp, mlir::Value row, mlir::Value column);
 

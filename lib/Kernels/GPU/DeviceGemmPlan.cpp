@@ -140,20 +140,23 @@ int64_t tsp::countOuter(const GemmSpec &spec) {
   return result;
 }
 
-double tsp::estimateProduct(const GemmSpec &spec, int64_t bm, int64_t bn,
-                            const StepCost &step,
-                            const TargetDescription &target, int64_t together) {
-  int64_t blocks = countOuter(spec) * llvm::divideCeil(spec.m, bm) *
-                   llvm::divideCeil(spec.n, bn);
+double tsp::estimateStep(const StepCost &step,
+                         const TargetDescription &target) {
   // Shared memory gives 128 bytes a cycle of about 1.5 GHz, the second cache
   // 2.5 times what memory does.
   double processors = target.numProcessors;
-  double time = std::max(
-      {step.operations / (step.rate / processors), step.sharedBytes / 192,
-       step.globalBytes / (2.5 * target.memoryGBs / processors)});
+  return std::max({step.operations / (step.rate / processors),
+                   step.sharedBytes / 192,
+                   step.globalBytes / (2.5 * target.memoryGBs / processors)});
+}
+
+double tsp::estimateProduct(const GemmSpec &spec, int64_t bm, int64_t bn,
+                            const StepCost &step,
+                            const TargetDescription &target) {
+  int64_t blocks = countOuter(spec) * llvm::divideCeil(spec.m, bm) *
+                   llvm::divideCeil(spec.n, bn);
   int64_t each = llvm::divideCeil(blocks, target.numProcessors);
-  return each * time * spec.depth() +
-         llvm::divideCeil(each, together) * kBlockTime;
+  return each * (estimateStep(step, target) * spec.depth() + kBlockTime);
 }
 
 static void planTensorCore(DeviceGemmPlan &plan, const GemmSpec &spec,
@@ -202,12 +205,19 @@ static void planTensorCore(DeviceGemmPlan &plan, const GemmSpec &spec,
   plan.stages = best->stages;
   plan.time = least;
   plan.threads = best->threads();
-  // As many rows as fit are stored at a time.
-  int64_t line = StagedSums::lineOf(plan.wn) * sumBytes * (plan.threads / 32);
+  plan.sharedBytes = best->pipelineBytes();
+}
+
+/// As many rows of a warp as fit into the memory of the pipeline are stored at
+/// a time.
+static void planSlabs(DeviceGemmPlan &plan) {
+  plan.slabColumns = plan.wn;
+  int64_t line = StagedSums::lineOf(plan.wn, plan.staged) *
+                 plan.staged.getIntOrFloatBitWidth() / 8 * (plan.threads / 32);
   for (int64_t rows = 16; rows <= plan.wm; rows += 16)
-    if (plan.wm % rows == 0 && rows * line <= best->pipelineBytes())
+    if (plan.wm % rows == 0 && rows * line <= plan.sharedBytes)
       plan.slabRows = rows;
-  plan.sharedBytes = std::max(best->pipelineBytes(), plan.slabRows * line);
+  plan.sharedBytes = std::max(plan.sharedBytes, plan.slabRows * line);
 }
 
 static void planVectorUnit(DeviceGemmPlan &plan, const GemmSpec &spec,
@@ -241,7 +251,7 @@ static void planVectorUnit(DeviceGemmPlan &plan, const GemmSpec &spec,
   plan.tm = plan.tn = side / 16;
   int64_t pipeline = 2 * 2 * plan.bk * (side + kLinePadding) * bytes;
   plan.sharedBytes =
-      std::max(pipeline, side * StagedSums::lineOf(side) * bytes);
+      std::max(pipeline, side * StagedSums::lineOf(side, spec.compute) * bytes);
 }
 
 static void planRows(DeviceGemmPlan &plan, const GemmSpec &spec,
@@ -266,22 +276,45 @@ static void planRows(DeviceGemmPlan &plan, const GemmSpec &spec,
       estimateReading(bytesOfB * countOuter(spec) * spec.n * spec.depth(),
                       blocks(), plan.threads * access, target);
   int64_t parts = plan.b.alongK ? 1 : plan.threads / 32;
-  plan.sharedBytes = parts * spec.m * StagedSums::lineOf(plan.bn) *
+  plan.sharedBytes = parts * spec.m *
+                     StagedSums::lineOf(plan.bn, spec.compute) *
                      spec.compute.getIntOrFloatBitWidth() / 8;
 }
 
-void tsp::completePlan(DeviceGemmPlan &plan, const DotProduct &dot,
-                       int64_t resultBytes) {
+/// Tiles below each other for which those that run at the same time read least.
+static int64_t chooseGroup(const DeviceGemmPlan &plan,
+                           const TargetDescription &target) {
+  auto lines = [&](int64_t group) {
+    return group * plan.bm +
+           llvm::divideCeil(target.numProcessors, group) * plan.bn;
+  };
+  int64_t group = 1;
+  while (2 * group <= plan.tilesM && lines(2 * group) <= lines(group))
+    group *= 2;
+  return group;
+}
+
+void tsp::completePlan(DeviceGemmPlan &plan, const GemmKernel &kernel,
+                       int64_t resultBytes, const TargetDescription &target) {
+  const DotProduct &dot = kernel.product;
   const GemmSpec &spec = dot.spec;
   plan.tilesM = llvm::divideCeil(spec.m, plan.bm);
   plan.tilesN = llvm::divideCeil(spec.n, plan.bn);
-  plan.grid = plan.tilesM * plan.tilesN * countOuter(spec);
+  plan.tiles = plan.grid = plan.tilesM * plan.tilesN * countOuter(spec);
+  plan.group = chooseGroup(plan, target);
 
   // Runs that lie together in memory, of 16 bytes at most, without an edge.
   if (dot.nStride == 1) {
     plan.run = std::min<int64_t>(8, 16 / resultBytes);
     while (spec.n % plan.run != 0 || plan.bn % plan.run != 0)
       plan.run /= 2;
+  }
+  plan.staged = spec.compute;
+  if (plan.kind == DeviceGemmPlan::tensorCore && kernel.roundings &&
+      spec.compute.isF32() && plan.run == 8) {
+    Type result = kernel.roundings->back();
+    if (result.isF16() || result.isBF16())
+      plan.staged = result;
   }
 }
 
@@ -303,6 +336,8 @@ tsp::planDeviceGemm(const GemmKernel &kernel, int64_t resultBytes,
     return std::nullopt;
   else
     planVectorUnit(plan, spec, target);
-  completePlan(plan, dot, resultBytes);
+  completePlan(plan, kernel, resultBytes, target);
+  if (plan.kind == DeviceGemmPlan::tensorCore)
+    planSlabs(plan);
   return plan;
 }

@@ -33,21 +33,22 @@ Value tsp::readElement(DeviceEmitter &e, Value stored, Type element, Type to) {
   return e.narrow(value, to);
 }
 
-/// The tile of C that a block computes. Blocks that run at the same time share
-/// rows of A and columns of B: up to 8 tiles below each other come first.
-static void placeBlock(DeviceGemm &gemm) {
+void tsp::placeTile(DeviceGemm &gemm, Value number) {
   DeviceEmitter &e = gemm.e;
   const DeviceGemmPlan &plan = gemm.plan;
-  int64_t tiles = plan.tilesM * plan.tilesN, group = 8;
-  while (plan.tilesM % group != 0)
-    group /= 2;
-  Value block = e.block(0);
-  Value tile = e.rem(block, tiles), rest = e.div(block, tiles);
-  Value strip = e.div(tile, group * plan.tilesN);
-  Value inStrip = e.rem(tile, group * plan.tilesN);
-  Value tileM = e.add(e.mul(strip, group), e.rem(inStrip, group));
-  gemm.m = e.mul(tileM, plan.bm);
-  gemm.n = e.mul(e.div(inStrip, group), plan.bn);
+  int64_t tiles = plan.tilesM * plan.tilesN;
+  Value tile = e.rem(number, tiles), rest = e.div(number, tiles);
+  Value strip = e.div(tile, plan.group * plan.tilesN);
+  Value inStrip = e.rem(tile, plan.group * plan.tilesN);
+  Value firstM = e.mul(strip, plan.group);
+  // The last strip may have fewer tiles below each other.
+  Value group = e.min(e.sub(e.i32(plan.tilesM), firstM), e.i32(plan.group));
+  if (plan.tilesM % plan.group == 0)
+    group = e.i32(plan.group);
+  Value inM = arith::RemUIOp::create(e.b, e.loc, inStrip, group),
+        tileN = arith::DivUIOp::create(e.b, e.loc, inStrip, group);
+  gemm.m = e.mul(e.add(firstM, inM), plan.bm);
+  gemm.n = e.mul(tileN, plan.bn);
 
   ArrayRef<int64_t> sizes = gemm.spec().outer;
   gemm.outer.resize(sizes.size());
@@ -55,6 +56,11 @@ static void placeBlock(DeviceGemm &gemm) {
     gemm.outer[i] = i == 0 ? rest : e.rem(rest, sizes[i]);
     rest = e.div(rest, sizes[i]);
   }
+}
+
+/// Points to the elements of the tile's outer dims.
+static void shiftSides(DeviceGemm &gemm) {
+  DeviceEmitter &e = gemm.e;
   auto shift = [&](Value &pointer, const GemmOperand &operand) {
     int64_t bytes = operand.element.getIntOrFloatBitWidth() / 8;
     for (auto [index, stride] : llvm::zip_equal(gemm.outer, operand.outer))
@@ -70,6 +76,8 @@ using GemmEmitter =
     llvm::function_ref<void(DeviceGemm &gemm, DeviceKernel &device)>;
 
 static void emitGeneralGemm(DeviceGemm &gemm, DeviceKernel &) {
+  placeTile(gemm, gemm.e.block(0));
+  shiftSides(gemm);
   switch (gemm.plan.kind) {
   case DeviceGemmPlan::tensorCore:
     return emitTensorCoreGemm(gemm);
@@ -182,12 +190,12 @@ private:
     return lower(
         variant, *same, *plan,
         [&](DeviceGemm &gemm, DeviceKernel &device) {
-          Value a = addTensorMap(device, plan->sideA.map);
-          Value b = addTensorMap(device, plan->sideB.map);
-          emitWarpgroupGemm(gemm, *plan, a, b);
-          device.function->setAttr(
-              NVVM::NVVMDialect::getMinctasmAttrName(),
-              gemm.e.b.getI32IntegerAttr(plan->blocksPerProcessor));
+          WarpgroupMaps maps;
+          maps.a = addTensorMap(device, plan->sideA.map);
+          maps.b = addTensorMap(device, plan->sideB.map);
+          if (plan->result)
+            maps.result = addTensorMap(device, *plan->result);
+          emitWarpgroupGemm(gemm, *plan, maps);
         },
         plan->cluster);
   }
@@ -215,8 +223,8 @@ private:
                         device.outputs, block);
     OpBuilder builder = OpBuilder::atBlockEnd(block);
     DeviceEmitter e(builder, kernel.dot->getLoc());
-    DeviceGemm gemm{e,       kernel,  plan, results, {}, {},
-                    nullptr, nullptr, {},   {},      {}, {}};
+    DeviceGemm gemm{e,       kernel, plan, results, {}, {}, nullptr,
+                    nullptr, {},     {},   {},      {}, {}, {}};
     const DotProduct &product = kernel.product;
     if (kernel.a)
       gemm.a =
@@ -234,8 +242,8 @@ private:
       gemm.computeA = prologue(product.spec.a, computeA);
     if (!kernel.b)
       gemm.computeB = prologue(product.spec.b, computeB);
-    gemm.shared = e.sharedMemory();
-    placeBlock(gemm);
+    gemm.output = e.pointer(device.outputs.front());
+    gemm.shared = gemm.staging = e.sharedMemory();
     emit(gemm, device);
     tensorBody.dropAllReferences();
     DeviceLaunch launch;

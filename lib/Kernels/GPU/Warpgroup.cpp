@@ -108,6 +108,29 @@ void tsp::copyBox(DeviceEmitter &e, Value shared, Value map,
       /*predicate=*/Value());
 }
 
+void tsp::storeBox(DeviceEmitter &e, Value map, ValueRange coordinates,
+                   Value shared) {
+  NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
+      e.b, e.loc, map, shared, coordinates, /*l2CacheHint=*/Value(),
+      NVVM::TMAStoreMode::TILE, /*predicate=*/Value());
+}
+
+void tsp::commitStores(DeviceEmitter &e) {
+  NVVM::CpAsyncBulkCommitGroupOp::create(e.b, e.loc);
+}
+
+void tsp::waitForStores(DeviceEmitter &e, int64_t pending) {
+  NVVM::CpAsyncBulkWaitGroupOp::create(e.b, e.loc, pending,
+                                       /*read=*/e.b.getUnitAttr());
+}
+
+void tsp::storeTiles(DeviceEmitter &e, Value pointer, ValueRange registers) {
+  MLIRContext *context = e.b.getContext();
+  NVVM::StMatrixOp::create(e.b, e.loc, pointer, registers, NVVM::MMALayout::row,
+                           NVVM::LdStMatrixShapeAttr::get(context, 8, 8),
+                           NVVM::LdStMatrixEltType::B16);
+}
+
 void tsp::fenceShared(DeviceEmitter &e) {
   MLIRContext *context = e.b.getContext();
   NVVM::FenceProxyOp::create(
@@ -290,7 +313,7 @@ void tsp::emitRoles(DeviceEmitter &e, const WarpgroupRoles &roles,
   // for the others; in units of 8.
   constexpr int64_t all = 65536, most = 240;
   int64_t few = roles.producerRegisters;
-  int64_t first = all / (roles.blocks * roles.threads()) / 8 * 8;
+  int64_t first = all / roles.threads() / 8 * 8;
   int64_t rest = std::min(most, (first * (roles.consumers + 1) - few) /
                                     roles.consumers / 8 * 8);
   bool moves = first < most;
@@ -344,6 +367,14 @@ StageRing::Place StageRing::next(const Place &place) {
   Value turned = e.bitXor(place.parity, e.i32(1));
   return {e.select(wraps, e.i32(0), stage),
           e.select(wraps, turned, place.parity)};
+}
+
+StageRing::Place StageRing::ahead(const Place &place, int64_t count) {
+  Value stage = e.add(place.stage, count % stages);
+  Value wraps = e.compare(arith::CmpIPredicate::sge, stage, e.i32(stages));
+  Value parity = e.bitXor(place.parity, e.i32(count / stages % 2));
+  return {e.select(wraps, e.add(stage, -stages), stage),
+          e.select(wraps, e.bitXor(parity, e.i32(1)), parity)};
 }
 
 void StageRing::awaitEmpty(const Place &place) {

@@ -76,9 +76,23 @@ void copyBox(DeviceEmitter &e, mlir::Value shared, mlir::Value map,
              mlir::ValueRange coordinates, mlir::Value barrier,
              int64_t blocks = 1);
 
+/// Starts the copy of a box from shared memory to a tensor; nothing is written
+/// outside of the tensor. By one thread.
+void storeBox(DeviceEmitter &e, mlir::Value map, mlir::ValueRange coordinates,
+              mlir::Value shared);
+/// Ends a group of such copies ("cp.async.bulk.commit_group"); waits until at
+/// most `pending` groups of the thread have still to read shared memory.
+void commitStores(DeviceEmitter &e);
+void waitForStores(DeviceEmitter &e, int64_t pending);
+
 /// Orders what the thread wrote to shared memory before what products and bulk
 /// copies read there ("fence.proxy.async").
 void fenceShared(DeviceEmitter &e);
+
+/// Four 8 x 8 tiles of 16-bit elements to shared memory, a register each, as
+/// loadTiles (TensorCore.h) reads them ("stmatrix").
+void storeTiles(DeviceEmitter &e, mlir::Value pointer,
+                mlir::ValueRange registers);
 
 //===----------------------------------------------------------------------===//
 // Products
@@ -159,7 +173,6 @@ mlir::Value electLane(DeviceEmitter &e);
 /// Warpgroups that multiply come first in the block, then the one that copies.
 struct WarpgroupRoles {
   int64_t consumers = 1;
-  int64_t blocks = 1; ///< of a multiprocessor, that registers are to last for
   bool wholeWarp = false;         ///< a warp produces, not one of its lanes
   int64_t producerRegisters = 40; ///< of a thread; a multiple of 8
 
@@ -199,6 +212,8 @@ public:
 
   Place first();
   Place next(const Place &place);
+  /// `count` places further.
+  Place ahead(const Place &place, int64_t count);
 
   /// The producer: waits until the stage is empty; then says how much is copied
   /// to it. Copies are counted by the barrier that is returned.

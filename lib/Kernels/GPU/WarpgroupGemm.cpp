@@ -17,6 +17,7 @@ using namespace mlir;
 using namespace tsp;
 
 using Values = DeviceEmitter::Values;
+using P = arith::CmpIPredicate;
 
 namespace {
 
@@ -81,18 +82,19 @@ private:
 
 class WarpgroupGemm {
 public:
-  WarpgroupGemm(DeviceGemm &gemm, const WarpgroupGemmPlan &plan, Value mapA,
-                Value mapB)
-      : gemm(gemm), e(gemm.e), plan(plan), mapA(mapA), mapB(mapB),
-        tiles(countTiles(gemm.spec(), plan.bk)),
-        ring(e, e.shifted(gemm.shared, plan.stages * plan.stageBytes()),
-             plan.stages, plan.cluster) {}
+  WarpgroupGemm(DeviceGemm &gemm, const WarpgroupGemmPlan &plan,
+                const WarpgroupMaps &maps)
+      : gemm(gemm), e(gemm.e), plan(plan), maps(maps),
+        steps(countTiles(gemm.spec(), plan.bk)),
+        ring(e, e.shifted(gemm.shared, plan.barriers()), plan.stages,
+             plan.cluster) {}
 
   void emit() {
-    e.when(e.compare(arith::CmpIPredicate::eq, e.thread(), e.i32(0)), [&] {
-      prefetchMap(e, mapA);
-      prefetchMap(e, mapB);
-      ring.init(4 * plan.consumers());
+    e.when(e.compare(P::eq, e.thread(), e.i32(0)), [&] {
+      for (Value map : {maps.a, maps.b, maps.result})
+        if (map)
+          prefetchMap(e, map);
+      ring.init(4 * (plan.isPingPong() ? 1 : kMultipliers));
       fenceBarriers(e);
     });
     if (plan.cluster > 1)
@@ -100,7 +102,7 @@ public:
     else
       e.barrier();
     emitRoles(
-        e, {plan.consumers(), plan.blocksPerProcessor}, [&] { produce(); },
+        e, {kMultipliers}, [&] { produce(); },
         [&](Value warpgroup) { consume(warpgroup); });
   }
 
@@ -111,41 +113,100 @@ private:
     return e.shifted(gemm.shared, e.mul(number, plan.stageBytes()));
   }
 
-  void produce() {
-    BoxCopy a(gemm, plan.sideA, mapA, gemm.m),
-        b(gemm, plan.sideB, mapB, gemm.n, plan.cluster);
-    Place first = ring.first();
+  /// `body` for every `stride`th of the block's tiles of C, the place in the
+  /// ring being carried.
+  void forTiles(Value first, int64_t stride, Place place,
+                llvm::function_ref<Place(Value tile, Place place)> body) {
     Values last =
-        e.loop(e.i32(0), e.i32(tiles), 1, {first.stage, first.parity},
-               [&](Value tile, ValueRange at) {
-                 Place place{at[0], at[1]};
-                 Value barrier = ring.fill(place, plan.stageBytes());
-                 Value to = stage(place.stage);
-                 a.start(tile, to, barrier);
-                 b.start(tile, e.shifted(to, plan.sideA.stageBytes()), barrier);
-                 Place next = ring.next(place);
+        e.loop(first, e.i32(plan.tiles), stride * plan.grid,
+               {place.stage, place.parity}, [&](Value tile, ValueRange at) {
+                 placeTile(gemm, tile);
+                 Place next = body(tile, {at[0], at[1]});
                  return Values{next.stage, next.parity};
                });
     e.keepRolled(last);
   }
 
+  void produce() {
+    forTiles(e.block(0), 1, ring.first(), [&](Value, Place place) {
+      BoxCopy a(gemm, plan.sideA, maps.a, gemm.m),
+          b(gemm, plan.sideB, maps.b, gemm.n, plan.cluster);
+      Values last = e.loop(
+          e.i32(0), e.i32(steps), 1, {place.stage, place.parity},
+          [&](Value step, ValueRange at) {
+            Place place{at[0], at[1]};
+            Value barrier = ring.fill(place, plan.stageBytes());
+            Value to = stage(place.stage);
+            a.start(step, to, barrier);
+            b.start(step, e.shifted(to, plan.sideA.stageBytes()), barrier);
+            Place next = ring.next(place);
+            return Values{next.stage, next.parity};
+          });
+      e.keepRolled(last);
+      return Place{last[0], last[1]};
+    });
+  }
+
   void consume(Value warpgroup) {
-    Value empties = ring.pointToEmpty();
-    int64_t blocks = plan.wm / 64;
-    Value toA = e.mul(warpgroup, blocks * plan.sideA.tile.stepFree());
-    startA = describeTile(e, plan.sideA.tile, e.shifted(gemm.shared, toA));
+    empties = ring.pointToEmpty();
+    Value toA = gemm.shared, first = e.block(0), row = e.i32(0);
+    Place place = ring.first();
+    if (plan.isPingPong()) {
+      first = e.add(first, e.mul(warpgroup, plan.grid));
+      Place second = ring.ahead(place, steps);
+      Value isFirst = e.compare(P::eq, warpgroup, e.i32(0));
+      place = {e.select(isFirst, place.stage, second.stage),
+               e.select(isFirst, place.parity, second.parity)};
+    } else {
+      int64_t bytes = plan.wm / 64 * plan.sideA.tile.stepFree();
+      toA = e.shifted(toA, e.mul(warpgroup, bytes));
+      row = e.mul(warpgroup, plan.wm);
+    }
+    startA = describeTile(e, plan.sideA.tile, toA);
     startB = describeTile(e, plan.sideB.tile,
                           e.shifted(gemm.shared, plan.sideA.stageBytes()));
+    gemm.staging = e.shifted(gemm.shared, plan.staging());
+    forTiles(first, plan.isPingPong() ? kMultipliers : 1, place,
+             [&](Value tile, Place place) {
+               takeTurn(warpgroup, tile);
+               auto [sums, next] =
+                   multiply(place, [&] { passTurn(warpgroup, tile); });
+               store(row, sums);
+               return plan.isPingPong() ? ring.ahead(next, steps) : next;
+             });
+    if (maps.result)
+      e.when(isFirstLane(), [&] { waitForStores(e, 0); });
+    // The others arrive at this block's barriers as long as they multiply.
+    if (plan.cluster > 1)
+      syncCluster(e);
+  }
 
-    Place place = ring.first();
+  /// Of two warpgroups that have tiles in turns, one starts its products when
+  /// the other has started all of its own.
+  void takeTurn(Value warpgroup, Value tile) {
+    if (plan.isPingPong())
+      e.when(e.compare(P::sge, tile, e.i32(plan.grid)),
+             [&] { syncThreads(e, e.add(warpgroup, 1), 2 * kWarpgroup); });
+  }
+  void passTurn(Value warpgroup, Value tile) {
+    if (plan.isPingPong())
+      e.when(e.less(tile, e.i32(plan.tiles - plan.grid)), [&] {
+        arriveThreads(e, e.sub(e.i32(kMultipliers), warpgroup), 2 * kWarpgroup);
+      });
+  }
+
+  /// The sums of a tile, whose stages start at `place`, and the place behind
+  /// them. `started`: all products are.
+  std::pair<Values, Place> multiply(Place place,
+                                    llvm::function_ref<void()> started) {
     Values sums = step(place, {});
     Values carried = sums;
     Place next = ring.next(place);
     llvm::append_range(carried, Values{place.stage, next.stage, next.parity});
-    if (tiles > 1) {
+    size_t count = sums.size();
+    if (steps > 1) {
       carried = e.loop(
-          e.i32(1), e.i32(tiles), 1, carried, [&](Value, ValueRange values) {
-            size_t count = values.size() - 3;
+          e.i32(1), e.i32(steps), 1, carried, [&](Value, ValueRange values) {
             Value before = values[count];
             Place place{values[count + 1], values[count + 2]};
             Values sums = step(place, values.take_front(count));
@@ -158,11 +219,10 @@ private:
           });
       e.keepRolled(carried);
     }
-    sums = waitForProducts(e, 0, ValueRange(carried).drop_back(3));
-    store(warpgroup, sums);
-    // The others arrive at this block's barriers as long as they multiply.
-    if (plan.cluster > 1)
-      syncCluster(e);
+    started();
+    sums = waitForProducts(e, 0, ValueRange(carried).take_front(count));
+    ring.release(empties, carried[count]);
+    return {sums, {carried[count + 1], carried[count + 2]}};
   }
 
   /// Starts the products of a stage. Without `sums` they begin with zero.
@@ -189,29 +249,71 @@ private:
     return all;
   }
 
-  void store(Value warpgroup, ValueRange sums) {
-    // All are done reading tiles: their memory is free.
-    syncThreads(e, 1, plan.consumers() * kWarpgroup);
+  Value isFirstLane() { return e.compare(P::eq, e.lane(), e.i32(0)); }
+
+  /// Stores the sums of a warpgroup, the first being that of row `row`.
+  void store(Value row, ValueRange sums) {
     Value warp = e.div(e.thread(), 32);
-    Value row = e.add(e.mul(warpgroup, plan.wm), e.mul(e.rem(warp, 4), 16));
+    row = e.add(row, e.mul(e.rem(warp, 4), 16));
     int64_t perBlock = plan.bn / 2;
+    if (maps.result)
+      return storeBoxes(warp, row, sums);
     for (int64_t i = 0; i < plan.wm / 64; ++i)
       storeFragments(gemm, sums.slice(i * perBlock, perBlock), 16, warp,
                      e.add(row, i * 64), e.i32(0));
   }
 
+  /// A warp rounds its sums to boxes of 16 x 64 results, two of which have
+  /// room: bulk copies take one while the next is made, and the last ones while
+  /// the warp multiplies again.
+  void storeBoxes(Value warp, Value row, ValueRange sums) {
+    int64_t perRow = plan.bn / 64, boxes = plan.wm / 64 * perRow;
+    int64_t buffers = std::min<int64_t>(2, boxes);
+    StagedSums box{{}, 16, 64, plan.run, plan.staged};
+    Value lane = e.lane();
+    // Lane 8 i + j points to row j of the i-th tile of 8 x 8.
+    Value inBox = e.rem(lane, 16), half = e.mul(e.div(lane, 16), 8);
+    for (int64_t number = 0; number < boxes; ++number) {
+      int64_t i = number / perRow, column = number % perRow * 64;
+      box.pointer =
+          e.shifted(gemm.staging, e.add(e.mul(warp, kWarpStaging),
+                                        number % buffers * box.bytes()));
+      e.when(isFirstLane(), [&] { waitForStores(e, buffers - 1); });
+      e.syncWarp();
+      for (int64_t j = 0; j < 64; j += 16) {
+        Values registers;
+        for (int64_t at = 0; at < 8; at += 2)
+          registers.push_back(roundPair(
+              gemm, sums.slice(i * plan.bn / 2 + (column + j) / 2 + at, 2)));
+        storeTiles(e, box.at(e, inBox, e.add(half, j)), registers);
+      }
+      fenceShared(e);
+      e.syncWarp();
+      e.when(isFirstLane(), [&] {
+        Values at{e.add(gemm.n, column), e.add(gemm.m, e.add(row, i * 64))};
+        for (auto [index, size] :
+             llvm::zip_equal(gemm.outer, gemm.spec().outer))
+          if (size > 1)
+            at.push_back(index);
+        storeBox(e, maps.result, at, box.pointer);
+        commitStores(e);
+      });
+    }
+  }
+
   DeviceGemm &gemm;
   DeviceEmitter &e;
   const WarpgroupGemmPlan &plan;
-  Value mapA, mapB;
-  int64_t tiles;
+  const WarpgroupMaps &maps;
+  int64_t steps; ///< of k
   StageRing ring;
   MatrixDescriptor startA, startB;
+  Value empties;
 };
 
 } // namespace
 
 void tsp::emitWarpgroupGemm(DeviceGemm &gemm, const WarpgroupGemmPlan &plan,
-                            Value mapA, Value mapB) {
-  WarpgroupGemm(gemm, plan, mapA, mapB).emit();
+                            const WarpgroupMaps &maps) {
+  WarpgroupGemm(gemm, plan, maps).emit();
 }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CostModel.h"
 #include "WarpgroupGemm.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -101,32 +102,13 @@ private:
   int64_t bytes;
 };
 
-/// A tile of a block, 128 bytes of k deep. Sums of a warpgroup, 64 times 256 of
-/// it, take half of its registers.
+/// A tile of C, 128 bytes of k deep, and how two warpgroups multiply it. Sums
+/// of a warpgroup, 64 times 256 of it, take half of its registers.
 struct TileShape {
   int64_t bm, bn, wm;
 
-  int64_t consumers() const { return bm / wm; }
+  bool isPingPong() const { return bm == wm; }
   int64_t area() const { return bm * bn; }
-  /// Blocks that share columns: two, which need more than the second cache
-  /// gives when each reads for itself. They are below each other in the grid.
-  int64_t cluster(const GemmSpec &spec) const {
-    return consumers() > 1 && llvm::divideCeil(spec.m, bm) % 2 == 0 ? 2 : 1;
-  }
-  int64_t stageBytes() const { return (bm + bn) * 128; }
-  /// Stages that fit when `blocks` blocks share a multiprocessor. A block takes
-  /// 1 KB more than it asks for.
-  int64_t stages(const TargetDescription &target, int64_t blocks) const {
-    int64_t bytes = std::min(target.sharedPerProcessor / blocks - 1024,
-                             target.sharedPerBlock);
-    return std::min<int64_t>(8, (bytes - StageRing::barrierBytes(8)) /
-                                    stageBytes());
-  }
-  /// Blocks of a multiprocessor: two hide each other's ends, if that leaves
-  /// them enough stages.
-  int64_t blocks(const TargetDescription &target) const {
-    return consumers() == 1 && stages(target, 2) >= 3 ? 2 : 1;
-  }
 };
 
 } // namespace
@@ -136,29 +118,86 @@ static const TileShape shapes[] = {
     {256, 64, 256}, {128, 64, 128},  {64, 128, 64},   {64, 64, 64},
 };
 
-static TileShape chooseShape(const GemmSpec &spec,
-                             const TargetDescription &target) {
-  const TileShape *best = nullptr;
-  double least = std::numeric_limits<double>::infinity();
+/// Time of a product in ns. Each multiprocessor has one tile after the other,
+/// and what it needs is copied all the time; storing results is hidden but for
+/// the last tile if another warpgroup multiplies meanwhile.
+static double estimateTiles(const GemmSpec &spec, const TileShape &shape,
+                            int64_t cluster, int64_t resultBytes,
+                            const TargetDescription &target) {
   int64_t bytes = spec.a.element.getIntOrFloatBitWidth() / 8;
-  for (const TileShape &shape : shapes) {
-    // Each 64 rows are multiplied by columns that they read for themselves.
-    double lines = shape.bm + double(shape.bn) / shape.cluster(spec),
-           read = shape.bm + shape.bm / 64 * shape.bn;
-    StepCost step{2.0 * shape.bm * shape.bn,
-                  target.bf16TeraFlops * 1e3 * 2 / bytes, bytes * read,
-                  bytes * lines};
-    double time = estimateProduct(spec, shape.bm, shape.bn, step, target,
-                                  shape.blocks(target));
-    // Of those with the same bound, the one that multiplies less in vain.
-    bool isLess =
-        time < least || (time == least && shape.area() < best->area());
-    if (isLess) {
-      best = &shape;
-      least = time;
+  // Each 64 rows are multiplied by columns that they read for themselves.
+  double lines = std::min(shape.bm, spec.m) +
+                 std::min<double>(shape.bn, spec.n) / cluster,
+         read = shape.bm + shape.bm / 64 * shape.bn;
+  StepCost step{2.0 * shape.bm * shape.bn,
+                target.bf16TeraFlops * 1e3 * 2 / bytes, bytes * read,
+                bytes * lines};
+  double multiply = estimateStep(step, target) * spec.depth();
+  // Sums go through shared memory and back.
+  double store = estimateStep(
+      {0, 1, 8.0 * shape.area(), double(resultBytes * shape.area())}, target);
+  int64_t tiles = countOuter(spec) * llvm::divideCeil(spec.m, shape.bm) *
+                  llvm::divideCeil(spec.n, shape.bn);
+  int64_t each = llvm::divideCeil(tiles, target.numProcessors);
+  double time = shape.isPingPong()
+                    ? std::max(each * multiply + store,
+                               llvm::divideCeil(each, 2) * (multiply + store))
+                    : each * (multiply + store);
+  return time + kBlockTime;
+}
+
+namespace {
+struct Choice {
+  TileShape shape;
+  int64_t cluster;
+  double time;
+};
+} // namespace
+
+/// Blocks of a cluster have tiles below each other; each copies whole boxes of
+/// the columns that they share.
+static Choice chooseShape(const GemmSpec &spec, bool isAlongK,
+                          int64_t resultBytes,
+                          const TargetDescription &target) {
+  std::optional<Choice> best;
+  for (const TileShape &shape : shapes)
+    for (int64_t cluster : {1, 2}) {
+      if (llvm::divideCeil(spec.m, shape.bm) % cluster != 0 ||
+          (!isAlongK && shape.bn < 64 * cluster))
+        continue;
+      double time = estimateTiles(spec, shape, cluster, resultBytes, target);
+      // Of those with the same bound, the one that multiplies less in vain.
+      if (!best || time < best->time ||
+          (time == best->time && shape.area() < best->shape.area()))
+        best = {shape, cluster, time};
     }
-  }
   return *best;
+}
+
+/// How bulk copies store results that are only rounded, if they lie as a tensor
+/// map wants it.
+static std::optional<DeviceTensorMap> mapResult(const WarpgroupGemmPlan &plan,
+                                                const GemmKernel &kernel) {
+  if (!plan.roundsFirst())
+    return std::nullopt;
+  const DotProduct &dot = kernel.product;
+  const GemmSpec &spec = dot.spec;
+  DeviceTensorMap map;
+  map.buffer = kernel.dot->getBlock()->getNumArguments();
+  map.element = plan.staged;
+  map.sizes = {spec.n, spec.m};
+  map.strides = {dot.mStride * 2};
+  map.box = {64, 16};
+  for (auto [size, stride] : llvm::zip_equal(spec.outer, dot.outerStrides))
+    if (size > 1) {
+      map.sizes.push_back(size);
+      map.strides.push_back(stride * 2);
+      map.box.push_back(1);
+    }
+  auto isAligned = [](int64_t bytes) { return bytes % 16 == 0; };
+  if (map.sizes.size() > kMapDims || !llvm::all_of(map.strides, isAligned))
+    return std::nullopt;
+  return map;
 }
 
 std::optional<WarpgroupGemmPlan>
@@ -186,16 +225,17 @@ tsp::planWarpgroupGemm(const GemmKernel &kernel, int64_t resultBytes,
   plan.sideA.map.buffer = kernel.a.getArgNumber();
   plan.sideB.map.buffer = kernel.b.getArgNumber();
 
-  TileShape shape = chooseShape(spec, target);
+  Choice choice =
+      chooseShape(spec, plan.sideB.tile.alongK, resultBytes, target);
+  plan.kind = DeviceGemmPlan::tensorCore;
   plan.element = spec.a.element;
-  plan.bm = shape.bm;
-  plan.bn = plan.wn = shape.bn;
-  plan.wm = shape.wm;
+  plan.bm = choice.shape.bm;
+  plan.bn = plan.wn = choice.shape.bn;
+  plan.wm = choice.shape.wm;
   plan.bk = plan.sideA.tile.lineDepth();
-  plan.threads = WarpgroupRoles{shape.consumers()}.threads();
-  plan.blocksPerProcessor = shape.blocks(target);
-  plan.cluster = shape.cluster(spec);
-  plan.stages = shape.stages(target, plan.blocksPerProcessor);
+  plan.threads = WarpgroupRoles{kMultipliers}.threads();
+  plan.cluster = choice.cluster;
+  plan.time = choice.time;
   for (auto [side, extent, parts] :
        {std::tuple(&plan.sideA, plan.bm, int64_t(1)),
         std::tuple(&plan.sideB, plan.bn, plan.cluster)}) {
@@ -205,8 +245,18 @@ tsp::planWarpgroupGemm(const GemmKernel &kernel, int64_t resultBytes,
     side->map.box[0] = side->tile.alongK ? plan.bk : 64;
     side->map.box[1] = side->tile.lines;
   }
-  completePlan(plan, dot, resultBytes);
-  plan.sharedBytes =
-      plan.stages * plan.stageBytes() + StageRing::barrierBytes(plan.stages);
+  constexpr int64_t most = 8;
+  plan.stages = 0;
+  plan.stages = std::min(most, (target.sharedPerBlock - plan.barriers() -
+                                StageRing::barrierBytes(most)) /
+                                   plan.stageBytes());
+  completePlan(plan, kernel, resultBytes, target);
+  plan.grid =
+      std::min(plan.tiles, target.numProcessors / plan.cluster * plan.cluster);
+  plan.group = llvm::alignTo(plan.group, plan.cluster);
+  plan.result = mapResult(plan, kernel);
+  // Sums that threads store are staged by 16 x 32.
+  plan.slabColumns = plan.roundsFirst() ? 64 : 32;
+  plan.sharedBytes = plan.barriers() + StageRing::barrierBytes(plan.stages);
   return plan;
 }

@@ -23,8 +23,12 @@
 // CHECK: scf.for %{{.*}} = %c14_i32{{.*}} to %c17_i32
 // CHECK-NOT: nvvm.cp.async.shared.global
 // CHECK: gpu.barrier
+// Results are rounded by twos, then turned into runs of 16 bytes.
 // CHECK: nvvm.bar.warp.sync
-// CHECK: memref.store
+// CHECK: arith.truncf %{{.*}} : vector<2xf32> to vector<2xbf16>
+// CHECK: llvm.store %{{.*}} {alignment = 4 : i64} : i32, !llvm.ptr<3>
+// CHECK: nvvm.bar.warp.sync
+// CHECK: llvm.store %{{.*}} {alignment = 16 : i64} : vector<8xbf16>, !llvm.ptr<1>
 // CHECK: func.func private @weight_rows
 // CHECK-SAME: tsp.device_block = array<i64: 128, 1, 1>, tsp.device_grid = array<i64: 96, 1, 1>
 // CHECK-SAME: tsp.device_workspace = 0

@@ -6,14 +6,14 @@
 // The variant reads both sides through tensor maps, in boxes of 128 bytes of k.
 // One thread fills a ring of four stages; two warpgroups of 64 rows multiply.
 // The two blocks of a cluster are below each other: each copies half of B to
-// both.
+// both. 132 blocks have 256 tiles.
 // CHECK-LABEL: gpu.func @weight_rows_sm_90a
-// CHECK-SAME: memref<2048x576xbf16>{{.*}}memref<4096x576xbf16>{{.*}}memref<2048x4096xbf16>{{.*}}%[[A:.*]]: !llvm.ptr, %[[B:.*]]: !llvm.ptr)
+// CHECK-SAME: memref<2048x576xbf16>{{.*}}memref<4096x576xbf16>{{.*}}memref<2048x4096xbf16>{{.*}}%[[A:.*]]: !llvm.ptr, %[[B:.*]]: !llvm.ptr, %[[C:.*]]: !llvm.ptr)
 // CHECK-SAME: known_block_size = array<i32: 384, 1, 1>
-// CHECK-SAME: nvvm.minctasm = 1 : i32
 // CHECK: scf.if
 // CHECK-DAG: nvvm.prefetch tensormap, %[[A]]
 // CHECK-DAG: nvvm.prefetch tensormap, %[[B]]
+// CHECK-DAG: nvvm.prefetch tensormap, %[[C]]
 // CHECK-COUNT-8: nvvm.mbarrier.init
 // CHECK-NOT: nvvm.mbarrier.init
 // CHECK: nvvm.fence.mbarrier.init
@@ -24,6 +24,8 @@
 // step before are waited for, and its stage is empty.
 // CHECK: nvvm.setmaxregister increase 232
 // CHECK: %[[EMPTY:.*]] = nvvm.mapa %
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c256_i32{{.*}} step %c132_i32
+// CHECK-NOT: nvvm.barrier id
 // CHECK: nvvm.mbarrier.try_wait
 // CHECK: nvvm.wgmma.fence.aligned
 // CHECK: nvvm.wgmma.mma_async {{.*}}<m = 64, n = 256, k = 16>, D[<f32>, <zero>], A[<bf16>, <one>, <row>], B[<bf16>, <one>, <col>]
@@ -38,13 +40,26 @@
 // CHECK: %[[OTHER:.*]] = llvm.getelementptr %[[EMPTY]]
 // CHECK: nvvm.mbarrier.arrive %[[OTHER]] : !llvm.ptr<7>
 // CHECK: nvvm.wgmma.wait.group.sync.aligned 0
-// CHECK: nvvm.barrier id = %c1_i32{{.*}} number_of_threads = %c256_i32
-// CHECK: memref.store
+
+// The last stage is empty too. Results are rounded by twos and leave by copies
+// of boxes of 16 x 64, two of which each warp has room for.
+// CHECK: nvvm.mbarrier.arrive %{{.*}} : !llvm.ptr<7>
+// CHECK: nvvm.cp.async.bulk.wait_group 1 {read}
+// CHECK: nvvm.bar.warp.sync
+// CHECK-COUNT-4: arith.truncf %{{.*}} : vector<2xf32> to vector<2xbf16>
+// CHECK: nvvm.stmatrix %
+// CHECK-COUNT-3: nvvm.stmatrix %
+// CHECK: nvvm.fence.proxy
+// CHECK: nvvm.bar.warp.sync
+// CHECK: nvvm.cp.async.bulk.tensor.global.shared.cta %[[C]], %{{.*}}, box[%{{[^,]*}}, %{{[^,]*}}]
+// CHECK: nvvm.cp.async.bulk.commit.group
+// CHECK: nvvm.cp.async.bulk.wait_group 0 {read}
 // CHECK: nvvm.cluster.wait
 
 // The producer: 48 KB a stage.
 // CHECK: nvvm.setmaxregister decrease 40
 // CHECK: nvvm.elect.sync
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c256_i32{{.*}} step %c132_i32
 // CHECK: scf.for %{{.*}} = %c0_i32{{.*}} to %c9_i32
 // CHECK: nvvm.mbarrier.try_wait
 // CHECK: nvvm.mbarrier.arrive.expect_tx %{{.*}}, %c49152_i32
@@ -60,11 +75,12 @@
 // CHECK-LABEL: func.func private @weight_rows(
 // CHECK-SAME: tsp.device_variant = @weight_rows_sm_90a
 // CHECK-LABEL: func.func private @weight_rows_sm_90a(
-// CHECK-SAME: tsp.device_architecture = "sm_90a", tsp.device_block = array<i64: 384, 1, 1>, tsp.device_cluster = array<i64: 2, 1, 1>, tsp.device_grid = array<i64: 256, 1, 1>
+// CHECK-SAME: tsp.device_architecture = "sm_90a", tsp.device_block = array<i64: 384, 1, 1>, tsp.device_cluster = array<i64: 2, 1, 1>, tsp.device_grid = array<i64: 132, 1, 1>
 // CHECK-SAME: tsp.device_maps = [
 // CHECK-SAME: {box = array<i64: 64, 128>, buffer = 0 : i64, element = bf16, offset = 0 : i64, sizes = array<i64: 576, 2048>, strides = array<i64: 1152>, swizzle = 128 : i64}
 // CHECK-SAME: {box = array<i64: 64, 128>, buffer = 1 : i64, element = bf16, offset = 0 : i64, sizes = array<i64: 576, 4096>, strides = array<i64: 1152>, swizzle = 128 : i64}
-// CHECK-SAME: tsp.device_shared = 196672 : i64
+// CHECK-SAME: {box = array<i64: 64, 16>, buffer = 2 : i64, element = bf16, offset = 0 : i64, sizes = array<i64: 4096, 2048>, strides = array<i64: 8192>, swizzle = 128 : i64}
+// CHECK-SAME: tsp.device_shared = 229440 : i64
 func.func private @weight_rows(%x: tensor<2048x576xbf16>, %w: tensor<4096x576xbf16>) -> tensor<2048x4096xbf16>
     attributes {tsp.kernel, tsp.tied = array<i64: -1>} {
   %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1]
@@ -74,12 +90,20 @@ func.func private @weight_rows(%x: tensor<2048x576xbf16>, %w: tensor<4096x576xbf
 
 // -----
 
-// Sides along m and n come in boxes of 64 of them; wgmma turns them. Two blocks
-// share a multiprocessor and its registers.
+// Sides along m and n come in boxes of 64 of them; wgmma turns them. Two
+// warpgroups have tiles in turns: each waits for the other's products to be
+// started, but for the first tile, and tells the other, but for the last one.
+// Sums in f32 are staged by threads.
 // CHECK-LABEL: gpu.func @gradient_sm_90a
-// CHECK-SAME: nvvm.minctasm = 2 : i32
-// CHECK: nvvm.setmaxregister increase 216
+// CHECK: nvvm.setmaxregister increase 232
+// CHECK: %[[FIRST:.*]] = arith.addi %{{.*}}, %{{.*}}
+// CHECK: scf.for %{{.*}} to %c80_i32{{.*}} step %c160_i32
+// CHECK: nvvm.barrier id = %{{.*}} number_of_threads = %c256_i32
 // CHECK: nvvm.wgmma.mma_async {{.*}}A[<f16>, <one>, <col>], B[<f16>, <one>, <row>]
+// CHECK: nvvm.barrier.arrive id = %{{.*}} number_of_threads = %c256_i32
+// CHECK: nvvm.wgmma.wait.group.sync.aligned 0
+// CHECK-NOT: nvvm.stmatrix
+// CHECK: memref.store
 // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[A:.*]], %{{.*}}, box
 // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[B:.*]], %{{.*}}, box
 // CHECK: gpu.return
