@@ -75,6 +75,8 @@ static json::Object reportKernel(const KernelResources &kernel,
       {"blocks_per_processor", blocks},
       {"occupancy",
        double(blocks * threads) / kernel.target->threadsPerProcessor}};
+  if (launch.tiles)
+    row["tiles"] = launch.tiles;
   if (auto variant =
           function->getAttrOfType<FlatSymbolRefAttr>(kDeviceVariantAttr))
     row["variant"] = variant.getValue();

@@ -263,7 +263,7 @@ def test_checked():
         assert int(requests) > 0 and requests == passes, line
 
 
-# A fault in the PTX of a product of one block, 64 x 64, whose ring of 8 stages is filled twice: what is replaced (the how-manieth of its like), by
+# A fault in the PTX of a product of one block, 64 x 64, whose ring of 8 stages is filled four times: what is replaced (the how-manieth of its like), by
 # what, and what the checker says. The copying loop does two steps at a time.
 ARRIVE, EXPECT, TRY = r"mbarrier\.arrive\.shared\.b64.*;", r"mbarrier\.arrive\.expect_tx.*;", r"mbarrier\.try_wait\.parity\S* (%p\d+),.*;"
 TRUE = r"setp.eq.u32 \1, 0, 0;"
@@ -301,8 +301,8 @@ FAULTS = {
 def faults(tmp_path_factory):
     """The error of the kernel without a fault, and what is printed of each."""
     directory, rng = tmp_path_factory.mktemp("faults"), np.random.default_rng(0)
-    ptx, launches = device_runner.compile_ptx(dot_text("k", *shapes(64, 64, 1024, "tn"), "bf16")[0], directory, ARCHITECTURE)
-    a, b = random(rng, (64, 1024), "bf16"), random(rng, (64, 1024), "bf16")
+    ptx, launches = device_runner.compile_ptx(dot_text("k", *shapes(64, 64, 2048, "tn"), "bf16")[0], directory, ARCHITECTURE)
+    a, b = random(rng, (64, 2048), "bf16"), random(rng, (64, 2048), "bf16")
     [found], printed = kernel_faults.run(ptx, launches["k"], [a, b], [((64, 64), "bf16")], FAULTS, directory, ARCHITECTURE)
     return error(found, product(a, b, "tn")), printed
 

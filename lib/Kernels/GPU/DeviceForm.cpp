@@ -160,6 +160,8 @@ void tsp::finishDeviceForm(func::FuncOp kernel, DeviceKernel &device,
     kernel->setAttr(kDeviceClusterAttr,
                     builder.getDenseI64ArrayAttr(launch.cluster));
   }
+  if (launch.tiles)
+    kernel->setAttr(kDeviceTilesAttr, builder.getI64IntegerAttr(launch.tiles));
   setTensorMaps(kernel, device.maps);
 }
 
@@ -176,5 +178,7 @@ DeviceLaunch tsp::getDeviceLaunch(func::FuncOp kernel) {
       kernel->getAttrOfType<IntegerAttr>(kDeviceSharedAttr).getInt();
   launch.workspaceBytes =
       kernel->getAttrOfType<IntegerAttr>(kDeviceWorkspaceAttr).getInt();
+  if (auto tiles = kernel->getAttrOfType<IntegerAttr>(kDeviceTilesAttr))
+    launch.tiles = tiles.getInt();
   return launch;
 }

@@ -248,6 +248,8 @@ private:
     tensorBody.dropAllReferences();
     DeviceLaunch launch;
     launch.grid = {plan.grid, 1, 1};
+    if (plan.tiles > plan.grid)
+      launch.tiles = plan.tiles;
     launch.block = {plan.threads, 1, 1};
     launch.cluster = {cluster, 1, 1};
     launch.sharedBytes = plan.sharedBytes;

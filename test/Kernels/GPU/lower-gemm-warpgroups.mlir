@@ -80,7 +80,7 @@
 // CHECK-SAME: {box = array<i64: 64, 128>, buffer = 0 : i64, element = bf16, offset = 0 : i64, sizes = array<i64: 576, 2048>, strides = array<i64: 1152>, swizzle = 128 : i64}
 // CHECK-SAME: {box = array<i64: 64, 128>, buffer = 1 : i64, element = bf16, offset = 0 : i64, sizes = array<i64: 576, 4096>, strides = array<i64: 1152>, swizzle = 128 : i64}
 // CHECK-SAME: {box = array<i64: 64, 16>, buffer = 2 : i64, element = bf16, offset = 0 : i64, sizes = array<i64: 4096, 2048>, strides = array<i64: 8192>, swizzle = 128 : i64}
-// CHECK-SAME: tsp.device_shared = 229440 : i64
+// CHECK-SAME: tsp.device_shared = 229440 : i64, tsp.device_tiles = 256 : i64
 func.func private @weight_rows(%x: tensor<2048x576xbf16>, %w: tensor<4096x576xbf16>) -> tensor<2048x4096xbf16>
     attributes {tsp.kernel, tsp.tied = array<i64: -1>} {
   %y = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1]

@@ -49,6 +49,9 @@
 // Clusters. tsp.device_cluster = array<i64: x, y, z>, when there is one, is the
 // number of blocks that are launched together.
 //
+// Tiles. tsp.device_tiles = N : i64, when there is one, is the number of tiles
+// of the results that the blocks take one after the other.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef TSP_KERNELS_GPU_DEVICEFORM_H
@@ -71,6 +74,7 @@ inline constexpr llvm::StringLiteral kDeviceSharedAttr = "tsp.device_shared";
 inline constexpr llvm::StringLiteral kDeviceWorkspaceAttr =
     "tsp.device_workspace";
 inline constexpr llvm::StringLiteral kDeviceClusterAttr = "tsp.device_cluster";
+inline constexpr llvm::StringLiteral kDeviceTilesAttr = "tsp.device_tiles";
 inline constexpr llvm::StringLiteral kDeviceVariantAttr = "tsp.device_variant";
 inline constexpr llvm::StringLiteral kDeviceArchitectureAttr =
     "tsp.device_architecture";
@@ -102,6 +106,7 @@ struct DeviceLaunch {
   int64_t sharedBytes = 0;    // of gpu.dynamic_shared_memory
   int64_t workspaceBytes = 0; // 0: the kernel has no such parameter
   std::array<int64_t, 3> cluster = {1, 1, 1}; // blocks; divides the grid
+  int64_t tiles = 0; // that blocks take one after the other; 0: each has one
 };
 
 /// Whether `function` is what the host program launches of a device kernel.
