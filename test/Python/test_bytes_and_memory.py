@@ -67,9 +67,10 @@ def test_rows_are_looked_up_for_others_in_steps(exported, executable, ranks, len
     assert result.stats["ranks"][0]["planned_peak_bytes"] - held < rows // ranks + 5 * max(rows // ranks, 2 ** 20) + 2 ** 16
 
 
-def test_rows_are_looked_up_in_steps_of_lengths_that_do_not_divide(exported, executable):
+@pytest.mark.parametrize("options, flags", [((), ()), (("--target=cuda:sm_80",), ("--emulate",))], ids=["host", "cuda"])
+def test_rows_are_looked_up_in_steps_of_lengths_that_do_not_divide(exported, executable, options, flags):
     program = exported(embedding(40000, 27001))
-    result = harness.run(program, executable(program, "t=3", "tsp"))
+    result = harness.run(program, executable(program, "t=3", "tsp", *options), *flags)
     harness.judge(program, result.results, "f32")
 
 
