@@ -84,6 +84,67 @@ def launched_graph(ordered):
     return True
 
 
+def reused(ordered):
+    # Pinned memory may be written again when the host has waited for the copy that reads it.
+    stream, pinned, copied = Stream(device), Pinned(device, (4,), np.float32), Event(device)
+    buffers = [device.upload(np.zeros(4, np.float32)) for _ in range(2)]
+    for i, buffer in enumerate(buffers):
+        pinned.array[:] = i + 1
+        device.call("cuMemcpyHtoDAsync_v2", buffer.pointer, pinned.pointer, ctypes.c_size_t(16), stream.handle)
+        stream.record(copied)
+        if ordered:
+            copied.synchronize()
+    device.synchronize()
+    return [buffer.download()[0] for buffer in buffers] == [1, 2]
+
+
+def registered(ordered):
+    # As above, with memory of the program that is registered.
+    stream, array, buffer = Stream(device), np.ones(4096, np.float32), device.upload(np.zeros(4096, np.float32))
+    device.call("cuMemHostRegister_v2", ctypes.c_void_p(array.ctypes.data), ctypes.c_size_t(array.nbytes), 0)
+    device.call("cuMemcpyHtoDAsync_v2", buffer.pointer, ctypes.c_void_p(array.ctypes.data), ctypes.c_size_t(array.nbytes), stream.handle)
+    if ordered:
+        stream.synchronize()
+    array[7] = 3
+    stream.synchronize()
+    device.call("cuMemHostUnregister", ctypes.c_void_p(array.ctypes.data))
+    return True
+
+
+def graph_to_host(ordered):
+    # What a graph copies to the host.
+    stream, buffer, result = Stream(device), device.upload(np.full(4, 2, np.float32)), Pinned(device, (8,), np.float32)
+    stream.begin_capture()
+    device.call("cuMemcpyDtoHAsync_v2", result.pointer, buffer.pointer, ctypes.c_size_t(16), stream.handle)
+    graph = stream.end_capture()
+    graph.launch(stream)
+    result.array[4:] = 1
+    if ordered:
+        stream.synchronize()
+    found = result.array[3]
+    stream.synchronize()
+    return found == 2
+
+
+def there_and_back(ordered):
+    # Streams may write pinned memory that they have read, and read what they have written; host functions may use it in between.
+    stream, buffer, pinned = Stream(device), device.upload(np.full(4, 2, np.float32)), Pinned(device, (4,), np.float32)
+    seen = []
+    function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: seen.append(pinned.array[0]))
+    cuda_driver.kept = function  # a stream may come to it after the fault
+    for _ in range(2):
+        device.call("cuMemcpyDtoHAsync_v2", pinned.pointer, buffer.pointer, ctypes.c_size_t(16), stream.handle)
+        device.call("cuLaunchHostFunc", stream.handle, function, None)
+        device.call("cuMemcpyHtoDAsync_v2", buffer.pointer, pinned.pointer, ctypes.c_size_t(16), stream.handle)
+        first(buffer, stream)
+    device.call("cuMemcpyDtoHAsync_v2", pinned.pointer, buffer.pointer, ctypes.c_size_t(16), stream.handle)
+    if ordered:
+        stream.synchronize()
+    found = pinned.array[0]
+    stream.synchronize()
+    return seen == [2, 8] and found == 26
+
+
 class Ranks:
     # Two ranks of this thread, each with two streams.
     def __init__(self):
@@ -169,8 +230,7 @@ for name in NAMES:
         exec(MORE, scope)
         driver = scope["cuda_driver"]
         try:
-            scope[name](ordered)
-            error = "CUDA_SUCCESS"
+            error = "CUDA_SUCCESS" if scope[name](ordered) or not ordered else "wrong result"
         except driver.Error as failure:
             error = failure.name
         for ordinal in (0, 1):
@@ -188,11 +248,22 @@ def pair(first, second, which="0 to 15 of an allocation of 16"):
             f"{names[1]} behind {names[0]}\n")
 
 
+def on_host(how, what, which="0 to 15 of an allocation of 16"):
+    return (rf"race on bytes {which} bytes, on the host: a copy on stream \d+ of device 0 {how} them, the host {what}, and no "
+            "synchronization lets the host wait for the copy\n")
+
+
 GATHER = "ncclAllGather of 4 float32"
 SITUATION = {
     "event": pair(KERNEL, KERNEL),
     "event_recorded_too_early": pair(KERNEL, KERNEL),
     "overwriting": pair(KERNEL, WRITES.format("a copy")) + "|" + pair(READS.format("a copy"), WRITES.format("a copy")),
+    "host": on_host("writes", "uses byte 0"),
+    "destroyed_stream": on_host("writes", "uses byte 0"),
+    "reused": on_host("reads", "has changed them"),
+    "registered": on_host("reads", "has changed them", "0 to 16383 of an allocation of 16384"),
+    "graph_to_host": on_host("writes", "uses byte 12", "0 to 15 of an allocation of 32"),
+    "there_and_back": on_host("writes", "uses byte 0"),
     "default_stream": pair(KERNEL, KERNEL),
     "freed": "race on .*: a copy on stream .* reads them, cuMemFreeAsync on stream .* writes them, and no event",
     "graph": pair(KERNEL, KERNEL),

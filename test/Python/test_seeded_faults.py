@@ -1,6 +1,7 @@
 # Part of tsp, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Faults seeded into the host code of a compiled block are caught and named, on threads, over NCCL and on a shared device."""
+import os
 import re
 import subprocess
 
@@ -47,22 +48,43 @@ FAULTS = {
 }
 
 
+def compile_seeded(program, folder, options, seed):
+    """The executable of a program whose host code was changed, and whether that changed anything."""
+    compiler = tsp.find_tool("tsp-compile")
+    (folder / "program.mlir").write_text(program.program.text)
+    subprocess.run([compiler, folder / "program.mlir", "--mesh=t=2", "--strategy=tsp", *options, "--emit=mlir-buffers", "-o", folder / "buffers.mlir"],
+                   check=True)
+    text = (folder / "buffers.mlir").read_text()
+    seeded = seed(text)
+    (folder / "seeded.mlir").write_text(seeded)
+    subprocess.run([compiler, folder / "seeded.mlir", "--from=mlir-buffers", *options, "-o", folder / "model"], check=True)
+    return folder / "model", seeded != text
+
+
+def test_the_emulated_driver_names_late_waits(exported, tmp_path):
+    """The waits of a ring's step come behind its kernels: the runtime sees every transfer waited for, the driver's checker a race."""
+    program = exported("llama_mlp")
+    late = lambda text: re.sub(r"((?: *tsp\.buffer\.wait .*\n)+)((?:.*\n)*?)( *scf\.yield)", r"\2\1\3", text, count=1)
+    model, isChanged = compile_seeded(program, tmp_path, ("--target=cuda:sm_80",), late)
+    assert isChanged
+    for seed in ("0", "1", "2"):
+        run = subprocess.run([model, f"--args={program.parameters}", f"--args={program.inputs}", "--emulate"], capture_output=True, text=True,
+                             timeout=120, env={**os.environ, "TSP_EMULATION_CHECK": "1", "TSP_EMULATION_SEED": seed})
+        assert run.returncode == 1
+        assert re.search(r"race on bytes \d+ to \d+ of an allocation of \d+ bytes, on device \d: ncclBroadcast of \d+ int8 with root \d on stream \d of "
+                         r"device \d writes them, kernel '(k_dot_general_\w+)' on stream \d of device \d reads them \(PTX line .*\), and no event, "
+                         r"stream order or synchronization puts kernel '\1' behind ncclBroadcast", run.stderr), run.stderr
+
+
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_seeded_fault_is_named(exported, tmp_path, fault, target):
     compiled, flags = TARGETS[target]
     seed, message = FAULTS[fault]
     program = exported("llama_block")
-    compiler = tsp.find_tool("tsp-compile")
-    (tmp_path / "program.mlir").write_text(program.program.text)
-    subprocess.run([compiler, tmp_path / "program.mlir", "--mesh=t=2", "--strategy=tsp", *compiled, "--emit=mlir-buffers", "-o", tmp_path / "buffers.mlir"],
-                   check=True)
-    text = (tmp_path / "buffers.mlir").read_text()
-    seeded = seed(text)
-    assert (seeded == text) == (fault == "none")
-    (tmp_path / "seeded.mlir").write_text(seeded)
-    subprocess.run([compiler, tmp_path / "seeded.mlir", "--from=mlir-buffers", *compiled, "-o", tmp_path / "model"], check=True)
-    run = subprocess.run([tmp_path / "model", f"--args={program.parameters}", f"--args={program.inputs}", "--check", "--watchdog=5", *flags],
+    model, isChanged = compile_seeded(program, tmp_path, compiled, seed)
+    assert isChanged == (fault != "none")
+    run = subprocess.run([model, f"--args={program.parameters}", f"--args={program.inputs}", "--check", "--watchdog=5", *flags],
                          capture_output=True, text=True, timeout=120)
     if fault == "none":
         assert run.returncode == 0, run.stderr

@@ -71,6 +71,7 @@ static void addUses(const Side &side, const Box &box, GlobalUse::Kind kind,
                     std::vector<GlobalUse> &uses) {
   if (!options().checks || isPageable(side))
     return;
+  uses.reserve(uses.size() + box.depth * box.height);
   for (size_t plane = 0; plane < box.depth; ++plane)
     for (size_t row = 0; row < box.height; ++row) {
       auto begin = reinterpret_cast<uintptr_t>(rowOf(side, plane, row));
@@ -82,14 +83,30 @@ static void addUses(const Side &side, const Box &box, GlobalUse::Kind kind,
     }
 }
 
+/// Of these uses those that the host may be in the way of. Moves the side to
+/// where devices find it.
+static void watchHost(Side &side, const std::vector<GlobalUse> &uses,
+                      std::vector<HostUse> &host) {
+  Allocation range;
+  if (!Memory::get().find(side.begin, range) || range.onDevice())
+    return;
+  uintptr_t view = range.deviceView ? range.deviceView : range.begin;
+  for (const GlobalUse &use : uses)
+    host.push_back({use.range, view + (use.range.begin - range.begin),
+                    use.kind == GlobalUse::Kind::Write});
+  side.begin = view + (side.begin - range.begin);
+}
+
 /// `kept` is what the copy needs until it has run.
-static StreamWork workOf(const Box &box,
-                         const std::shared_ptr<void> &kept = nullptr) {
+static StreamWork workOf(Box box, const std::shared_ptr<void> &kept = nullptr) {
   StreamWork work;
   work.type = CU_GRAPH_NODE_TYPE_MEMCPY;
-  std::vector<GlobalUse> uses;
+  std::vector<GlobalUse> uses, written;
   addUses(box.from, box, GlobalUse::Kind::Read, uses);
-  addUses(box.to, box, GlobalUse::Kind::Write, uses);
+  addUses(box.to, box, GlobalUse::Kind::Write, written);
+  watchHost(box.from, uses, work.params.hostUses);
+  watchHost(box.to, written, work.params.hostUses);
+  uses.insert(uses.end(), written.begin(), written.end());
   work.work = [box, kept, uses = std::move(uses)](const TaskRef &task) {
     runCopy(box);
     return Races::get().add(task, "a copy", uses);
@@ -343,6 +360,7 @@ CUresult tsp::emulation::makeMemset(CUcontext,
   work.params.memset = params;
   std::vector<GlobalUse> uses;
   addUses(box.to, box, GlobalUse::Kind::Write, uses);
+  watchHost(box.to, uses, work.params.hostUses);
   work.work = [box, params, uses = std::move(uses)](const TaskRef &task) {
     for (size_t row = 0; row < box.height; ++row)
       fillRow(rowOf(box.to, 0, row), params.value, params.elementSize,

@@ -7,6 +7,7 @@
 
 #include "driver/Enqueue.h"
 
+#include "driver/HostWatch.h"
 #include "driver/Memory.h"
 #include "driver/Options.h"
 #include "driver/Races.h"
@@ -36,6 +37,8 @@ void tspEmulationFinish(void *token, CUresult error) {
   std::unique_ptr<TaskRef> task(static_cast<TaskRef *>(token));
   Scheduler::get().finish(*task, error);
 }
+
+void tspEmulationEnterDevice() { HostWatch::enterDevice(); }
 
 void tspEmulationFollow(void *token, void *sender) {
   if (options().checks)

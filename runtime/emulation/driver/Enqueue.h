@@ -29,6 +29,9 @@ CUresult tspEmulationEnqueue(const CUstream *streams, size_t count,
                              const TspEmulationWork *work);
 void tspEmulationFinish(void *token, CUresult error);
 
+/// The thread touches memory for streams, not for the host.
+void tspEmulationEnterDevice();
+
 /// For the checker, before the end: the work has received what that of another
 /// token, which has not ended, has sent.
 void tspEmulationFollow(void *token, void *sender);

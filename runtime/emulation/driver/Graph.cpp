@@ -53,7 +53,8 @@ static std::vector<CUgraphExec_st::Step> orderSteps(const CUgraph_st &graph) {
       if (isPlaced(node.get()) ||
           !std::all_of(node->after.begin(), node->after.end(), isPlaced))
         continue;
-      CUgraphExec_st::Step step{node->context, node->work, {}};
+      CUgraphExec_st::Step step{
+          node->context, node->work, {}, node->params.hostUses};
       for (CUgraphNode earlier : node->after)
         step.after.push_back(placed[earlier]);
       placed[node.get()] = steps.size();
@@ -122,6 +123,7 @@ CUresult CUDAAPI cuGraphLaunch(CUgraphExec exec, CUstream handle) {
       after.push_back(tasks[earlier]);
     tasks.push_back(Scheduler::get().submit(step.context, stream->id, step.work,
                                             after.empty() ? before : after));
+    HostWatch::get().begin(tasks.back(), step.hostUses);
   }
   all = tasks.empty() ? before : tasks;
   exec->last =

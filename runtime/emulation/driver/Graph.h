@@ -9,6 +9,7 @@
 #define TSP_EMULATION_DRIVER_GRAPH_H
 
 #include "driver/Context.h"
+#include "driver/HostWatch.h"
 #include "driver/Scheduler.h"
 
 #include <optional>
@@ -24,6 +25,8 @@ struct NodeParams {
   std::optional<CUDA_KERNEL_NODE_PARAMS> kernel;
   std::optional<CUDA_HOST_NODE_PARAMS> host;
   std::optional<CUDA_MEMSET_NODE_PARAMS> memset;
+  /// Of the checker.
+  std::vector<HostUse> hostUses;
 };
 
 /// One capture: from cuStreamBeginCapture on a stream until cuStreamEndCapture
@@ -61,6 +64,7 @@ struct CUgraphExec_st {
     CUcontext context;
     tsp::emulation::Work work;
     std::vector<size_t> after;
+    std::vector<tsp::emulation::HostUse> hostUses;
   };
   std::vector<Step> steps;
   unsigned long long flags = 0;

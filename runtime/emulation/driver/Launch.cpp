@@ -184,6 +184,8 @@ CUresult tsp::emulation::makeLaunch(CUcontext context,
   launch.dynamicSharedBytes = params.sharedMemBytes;
   launch.seed = options().seed;
   launch.memory = [context](uint64_t address) -> Range {
+    // Each thread asks before it accesses.
+    HostWatch::enterDevice();
     Allocation range;
     if (!Memory::get().find(address, range) ||
         (range.onDevice() && range.device != context->device &&

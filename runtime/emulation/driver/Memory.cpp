@@ -8,6 +8,7 @@
 #include "driver/Memory.h"
 
 #include "driver/Context.h"
+#include "driver/HostWatch.h"
 #include "driver/Options.h"
 #include "driver/Races.h"
 
@@ -40,6 +41,22 @@ static size_t mappedSize(size_t size) {
   return used + std::clamp(used, smallestGap, largestGap);
 }
 
+/// Maps the same new memory at two places, without access.
+static void *mapTwice(size_t size, uintptr_t &second) {
+  int file = memfd_create("pinned", MFD_CLOEXEC);
+  void *views[2] = {MAP_FAILED, MAP_FAILED};
+  if (file >= 0 && ftruncate(file, off_t(size)) == 0)
+    for (void *&view : views)
+      view =
+          mmap(nullptr, size, PROT_NONE, MAP_SHARED | MAP_NORESERVE, file, 0);
+  if (file >= 0)
+    close(file);
+  if (views[0] != MAP_FAILED && views[1] == MAP_FAILED)
+    munmap(views[0], size);
+  second = reinterpret_cast<uintptr_t>(views[1]);
+  return views[1] == MAP_FAILED ? MAP_FAILED : views[0];
+}
+
 CUresult Memory::allocate(size_t size, Allocation::Kind kind, CUcontext context,
                           unsigned flags, void **result) {
   if (!result || size == 0)
@@ -49,11 +66,18 @@ CUresult Memory::allocate(size_t size, Allocation::Kind kind, CUcontext context,
   std::unique_lock<std::shared_mutex> lock(mutex);
   if (onDevice && used[device] + int64_t(size) > options().memoryBytes)
     return CUDA_ERROR_OUT_OF_MEMORY;
-  void *base = mmap(nullptr, mappedSize(size), PROT_NONE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  uintptr_t deviceView = 0;
+  bool isWatched = kind == Allocation::Kind::PinnedHost && options().checks;
+  void *base = isWatched
+                   ? mapTwice(mappedSize(size), deviceView)
+                   : mmap(nullptr, mappedSize(size), PROT_NONE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (base == MAP_FAILED)
     return CUDA_ERROR_OUT_OF_MEMORY;
   mprotect(base, size, PROT_READ | PROT_WRITE);
+  if (deviceView)
+    mprotect(reinterpret_cast<void *>(deviceView), size,
+             PROT_READ | PROT_WRITE);
   if (size <= largestPoisoned)
     memset(base, 0xFF, size);
   Allocation range{reinterpret_cast<uintptr_t>(base),
@@ -62,7 +86,8 @@ CUresult Memory::allocate(size_t size, Allocation::Kind kind, CUcontext context,
                    context,
                    device,
                    flags,
-                   nextId++};
+                   nextId++,
+                   deviceView};
   ranges[range.begin] = range;
   if (onDevice)
     used[device] += int64_t(size);
@@ -75,6 +100,7 @@ void Memory::freeLocked(std::map<uintptr_t, Allocation>::iterator found) {
   if (range.kind == Allocation::Kind::Device)
     used[range.device] -= int64_t(range.size);
   Races::get().forget(range.begin, range.size);
+  HostWatch::get().forget(range.begin, range.size);
   if (range.kind == Allocation::Kind::Device ||
       range.kind == Allocation::Kind::PinnedHost)
     unmap(range);
@@ -123,6 +149,8 @@ std::vector<Allocation> Memory::takeRetired(CUcontext context) {
 
 void Memory::unmap(const Allocation &range) {
   munmap(reinterpret_cast<void *>(range.begin), mappedSize(range.size));
+  if (range.deviceView)
+    munmap(reinterpret_cast<void *>(range.deviceView), mappedSize(range.size));
 }
 
 CUresult Memory::add(const Allocation &allocation) {

@@ -30,6 +30,9 @@ struct Allocation {
   int device = 0;
   unsigned flags = 0;
   uint64_t id = 0;
+  /// Of pinned memory under the checker: the same bytes, for devices (see
+  /// HostWatch.h); else 0.
+  uintptr_t deviceView = 0;
 
   bool onDevice() const {
     return kind == Kind::Device || kind == Kind::ModuleGlobals;

@@ -46,6 +46,17 @@ void Races::forget(uintptr_t begin, size_t size) {
                   intervals.lower_bound(begin + size));
 }
 
+bool Races::isWritten(const Range &range, const Clock &known) {
+  std::lock_guard<std::mutex> lock(mutex);
+  split(range.begin);
+  for (auto at = intervals.lower_bound(range.begin);
+       at != intervals.end() && at->first < range.end; ++at)
+    if (ActionId writer = at->second.writer;
+        writer && !doers[actions[writer - 1].doer].place.isIn(known))
+      return true;
+  return false;
+}
+
 /// An action that a task which knows `known` is not behind, though one of the
 /// two writes.
 Races::ActionId Races::findConflict(const Interval &interval,

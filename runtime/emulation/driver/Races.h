@@ -38,6 +38,8 @@ public:
   /// of the device after a race, which is reported with both tasks.
   CUresult add(const TaskRef &task, const std::string &what,
                const std::vector<GlobalUse> &uses);
+  /// Whether a task that is not in `known` has written anything of a range.
+  bool isWritten(const Range &range, const Clock &known);
   /// The range is no memory any more.
   void forget(uintptr_t begin, size_t size);
 

@@ -8,6 +8,7 @@
 #include "driver/Scheduler.h"
 
 #include "driver/Context.h"
+#include "driver/HostWatch.h"
 #include "driver/Options.h"
 
 #include <chrono>
@@ -109,6 +110,7 @@ TaskRef Scheduler::take(std::unique_lock<std::mutex> &lock) {
 }
 
 void Scheduler::work() {
+  HostWatch::enterDevice();
   std::unique_lock<std::mutex> lock(mutex);
   while (true) {
     TaskRef task = take(lock);
@@ -178,7 +180,7 @@ bool Scheduler::answersDone(const TaskRef &task) {
     std::lock_guard<std::mutex> lock(mutex);
     if (!task->done)
       return false;
-    if (!task->order.isKnownToHost() && task->asked++ < denials)
+    if (!task->order.isIn(TaskOrder::knownToHost()) && task->asked++ < denials)
       return false;
   }
   task->order.tellHost();

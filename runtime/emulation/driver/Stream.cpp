@@ -104,6 +104,7 @@ CUresult tsp::emulation::enqueue(const std::vector<CUstream> &streams,
   CUstream first = streams.front();
   TaskRef task = Scheduler::get().submit(first->context, first->id,
                                          std::move(work.work), before);
+  HostWatch::get().begin(task, work.params.hostUses);
   for (CUstream stream : streams)
     stream->last = task;
   return CUDA_SUCCESS;

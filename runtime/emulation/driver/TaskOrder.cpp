@@ -7,6 +7,7 @@
 
 #include "driver/TaskOrder.h"
 
+#include "driver/HostWatch.h"
 #include "driver/Scheduler.h"
 
 #include <mutex>
@@ -72,12 +73,15 @@ void TaskOrder::follow(const TaskOrder &sender) {
 
 void TaskOrder::tellHost() const {
   Chains &chains = Chains::get();
-  std::lock_guard<std::mutex> lock(chains.mutex);
-  chains.knownToHost.join(known);
+  {
+    std::lock_guard<std::mutex> lock(chains.mutex);
+    chains.knownToHost.join(known);
+  }
+  HostWatch::get().end(knownToHost());
 }
 
-bool TaskOrder::isKnownToHost() const {
+Clock TaskOrder::knownToHost() {
   Chains &chains = Chains::get();
   std::lock_guard<std::mutex> lock(chains.mutex);
-  return place.isIn(chains.knownToHost);
+  return chains.knownToHost;
 }

@@ -31,7 +31,9 @@ struct TaskPlace {
   uint32_t chain = 0;
   uint32_t position = 0;
 
-  bool isIn(const Clock &known) const { return known[chain] >= position; }
+  bool isIn(const Clock &known) const {
+    return position && known[chain] >= position;
+  }
 };
 
 /// What the checker keeps of a task.
@@ -54,7 +56,8 @@ struct TaskOrder {
   void follow(const TaskOrder &sender);
   /// The host has waited for the task, which has ended.
   void tellHost() const;
-  bool isKnownToHost() const;
+  bool isIn(const Clock &known) const { return place.isIn(known); }
+  static Clock knownToHost();
 };
 
 } // namespace tsp::emulation

@@ -93,6 +93,7 @@ ncclResult_t tsp::emulation::asyncError(ncclComm_t comm) {
 }
 
 static void runJobs(ncclComm_t comm) {
+  tspEmulationEnterDevice();
   std::unique_lock<std::mutex> lock(comm->mutex);
   while (true) {
     comm->changed.wait(lock,
