@@ -33,6 +33,11 @@ def find_tool(name):
     return shutil.which(name)
 
 
+def release_of(name):
+    """Of a program of the CUDA toolkit, as "13.0"."""
+    return re.search(r"release (\d+\.\d+)", subprocess.run([find_tool(name), "--version"], check=True, capture_output=True, text=True).stdout)[1]
+
+
 @dataclasses.dataclass
 class Resources:
     registers: int

@@ -6,8 +6,8 @@
     results, printed = kernel_faults.run(ptx, launches["k"], inputs, outputs, faults, directory)
     kernel_faults.check_is_named("barrier removed", faults, printed)
 
-A fault is a pattern, the how-manieth place in the PTX that it finds (None: all), what stands there instead (a template, or a function of the match), and a pattern of
-what is printed.
+A fault is a pattern, the how-manieth place in the PTX that it finds (None: all), what stands there instead (a template, or a function
+of the match), and a pattern of what is printed.
 """
 import pathlib
 import pickle

@@ -61,6 +61,8 @@ def wide_heads():
 
 ALL_STRATEGIES = [("", "none"), *((f"t={ranks}", strategy) for strategy in ("tsp", "tp", "tsp(zigzag)", "sp_gather", "data") for ranks in (1, 2, 4)),
                   ("d=2,t=2", "data@d,tsp@t")]
+# Each strategy once with variants, too.
+BY_WARPGROUPS = [("", "none"), ("t=2", "tsp"), ("t=4", "tp"), ("t=4", "tsp(zigzag)"), ("t=2", "sp_gather"), ("t=2", "data"), ("d=2,t=2", "data@d,tsp@t")]
 
 
 @pytest.fixture(scope="module")
@@ -79,16 +81,16 @@ def run_checked(run_emulated, monkeypatch, tmp_path, machine_code, mesh, strateg
 
 @pytest.mark.parametrize("mesh, strategy", ALL_STRATEGIES)
 def test_attention_on_tensor_cores(run_emulated, exported, executable, monkeypatch, tmp_path, machine_code, mesh, strategy):
-    launched = run_checked(run_emulated, monkeypatch, tmp_path, machine_code, mesh, strategy, "8.0", AMPERE)
-    code = executable(exported(wide_heads(), "bf16"), mesh, strategy, *AMPERE).read_bytes()
+    target = HOPPER if (mesh, strategy) in BY_WARPGROUPS else AMPERE
+    launched = run_checked(run_emulated, monkeypatch, tmp_path, machine_code, mesh, strategy, "8.0", target)
+    code = executable(exported(wide_heads(), "bf16"), mesh, strategy, *target).read_bytes()
     for name in launched:
         [kernel] = re.findall(rb"\.entry %s\(.*?\n}" % name.encode(), code, re.DOTALL)
         assert b"mma.sync" in kernel, name
     assert launched
 
 
-@pytest.mark.parametrize("mesh, strategy", [("", "none"), ("t=2", "tsp"), ("t=4", "tp"), ("t=4", "tsp(zigzag)"), ("t=2", "sp_gather"), ("t=2", "data"),
-                                            ("d=2,t=2", "data@d,tsp@t")])
+@pytest.mark.parametrize("mesh, strategy", BY_WARPGROUPS)
 def test_attention_by_warpgroups(run_emulated, monkeypatch, tmp_path, machine_code, mesh, strategy):
     launched = run_checked(run_emulated, monkeypatch, tmp_path, machine_code, mesh, strategy, "9.0", HOPPER)
     assert launched and all(name.endswith("_sm_90a") for name in launched)
