@@ -43,7 +43,9 @@ def seeded(ptx, pattern, number, replacement):
 
 def of_each(ptx, kind, pattern, replacement, said):
     """The faults that change one of the places alike: "kind 0", "kind 1", ..."""
-    return {f"{kind} {number}": (pattern, number, replacement, said) for number in range(len(re.findall(pattern, ptx)))}
+    count = len(re.findall(pattern, ptx))
+    assert count, f"{kind}: no {pattern} in the kernel"
+    return {f"{kind} {number}": (pattern, number, replacement, said) for number in range(count)}
 
 
 def of_copies(ptx):
