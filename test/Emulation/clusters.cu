@@ -14,7 +14,8 @@
 namespace cg = cooperative_groups;
 
 // Every block adds what the others have, by loads and atomics that reach into
-// their shared memory. `fault`: 1: no barrier before it; 2: none after it.
+// their shared memory. `fault`: 1: no barrier before it; 2: none after it; 3: one
+// before it whose arrival is relaxed; 4: that behind a fence, which is right.
 extern "C" __global__ void all_to_all(const int *x, int *sums, int fault) {
   cg::cluster_group cluster = cg::this_cluster();
   __shared__ int mine[64];
@@ -23,7 +24,13 @@ extern "C" __global__ void all_to_all(const int *x, int *sums, int fault) {
   mine[threadIdx.x] = x[i];
   if (threadIdx.x == 0)
     touched = 0;
-  if (fault != 1)
+  if (fault == 4)
+    __threadfence();
+  if (fault >= 3)
+    asm volatile("barrier.cluster.arrive.relaxed;\n"
+                 "barrier.cluster.wait;" ::
+                     : "memory");
+  else if (fault != 1)
     cluster.sync();
   int sum = 0;
   for (int rank = 0; rank < int(cluster.num_blocks()); ++rank)

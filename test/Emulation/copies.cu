@@ -78,6 +78,7 @@ enum Fault {
   NoFence,
   NoBlockBarrier,
   EarlyRelease,
+  NoWarpBarrier,
 };
 
 // The last warp fetches tiles of 16 rows of 32 floats into a ring of stages;
@@ -129,7 +130,8 @@ static __device__ void sumColumns(const CUtensorMap *map, float *sums,
       arrive(&empty[stage]);
     for (int row = warp; row < rows; row += consumers)
       sum += buffers[stage][row][lane];
-    __syncwarp();
+    if (fault != NoWarpBarrier)
+      __syncwarp();
     if (lane == 0 && fault != NoRelease && fault != EarlyRelease)
       arrive(&empty[stage]);
   }
@@ -208,7 +210,7 @@ static __device__ void fenceAsync() {
 }
 
 // What `tile_store` does wrong.
-enum StoreFault { NoProxyFence = 1, NoStoreWait, OverwriteEarly };
+enum StoreFault { NoProxyFence = 1, NoStoreWait, OverwriteEarly, NoBarrier };
 
 // Each block fills a tile of 8 x 32 floats twice, stores the first to `map` and
 // adds the second.
@@ -221,7 +223,8 @@ extern "C" __global__ void tile_store(const __grid_constant__ CUtensorMap map,
       tile[i / 32][i % 32] = (x + i) * (round + 1);
     if (fault != NoProxyFence)
       fenceAsync();
-    __syncthreads();
+    if (fault != NoBarrier)
+      __syncthreads();
     if (threadIdx.x == 0) {
       if (round == 0)
         asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_"

@@ -27,6 +27,7 @@ LAUNCHES = {
     "load_four": ("kernels.cu", "load_four", 1, 32, [[[64], F], [[32], F], 4], 0),
     "ring": ("copies.cu", "seeded", 1, 128, [{"shape": [96, 32], "dtype": F, "box": [16, 32]}, [[32], F], 6, 0], 0),
     "tile_store": ("copies.cu", "tile_store", 3, 64, [{"shape": [10, 80], "dtype": F, "box": [8, 32]}, 5, 0], 0),
+    "tile_store of a warp": ("copies.cu", "tile_store", 1, 32, [{"shape": [10, 80], "dtype": F, "box": [8, 32]}, 0, 0], 0),
     "bulk_sums": ("copies.cu", "bulk_sums", 4, 64, [[[4, 64], I], [[4, 64], I], [[64], I], [[64], "uint64"], [[64], F], [[64], H]], 0),
     "async_arrive": ("copies.cu", "async_arrive", 1, 64, [[[128], I], [[128], I]], 0),
     "library_barrier": ("copies.cu", "library_barrier", 1, 64, [[[200], I], [[64], I], 200], 0),
@@ -68,6 +69,8 @@ FAULTS = {
     "proxy fence removed": ("tile_store", [2, 1], "was written by an ordinary store, of thread .* with no fence.proxy.async in between", "thread (0,0,0)"),
     "bulk store not waited for": ("tile_store", [2, 2], "the block ends while this copy may still read its shared memory", "thread (0,0,0)"),
     "tile overwritten before its store has read": ("tile_store", [2, 3], "race at shared address .*: written by thread|race at shared address .*: read by", None),
+    "__syncwarp before an arrival removed": ("ring", [3, 11], "race at shared address .*: read by thread", "thread (96,0,0)"),
+    "__syncwarp before a bulk store removed": ("tile_store of a warp", [2, 4], "race at shared address .*: written by thread", "thread (0,0,0)"),
     "barrier after initialisation removed": ("ring", [3, 9], "race at shared address .*: an mbarrier initialised by thread .0,0,0.", None),
 }
 

@@ -108,11 +108,17 @@ def test_clusters(evaluate, check):
 @pytest.mark.parametrize("fault, expected", [
     (1, "which nobody has written|race at shared address .* of the cluster's block"),
     (2, "race at shared address .*read by thread .* of the cluster's block|race at shared address .*: written by"),
+    (3, "race at shared address .*: written by thread"),
 ])
 def test_races_between_blocks(evaluate, fault, expected):
     result, printed = evaluate(f"error(lambda: all_to_all(2, {fault}))", TSP_EMULATION_CHECK=1)
     assert result == "CUDA_ERROR_LAUNCH_FAILED"
     assert re.search(expected, printed), printed
+
+
+def test_relaxed_arrival_behind_a_fence(evaluate):
+    result, printed = evaluate("all_to_all(3, 4)", TSP_EMULATION_CHECK=1)
+    assert result is True, printed
 
 
 @pytest.mark.parametrize("fault, expected", [

@@ -25,13 +25,19 @@ void Checker::initPhases(const WarpContext &warp, uint32_t site, unsigned lane,
 
 void Checker::useBarrier(const WarpContext &warp, uint32_t site, unsigned lane,
                          const PhaseBarrier &barrier) {
-  if (barrier.initTime > order.of(agentOf(warp)).known[barrier.initAgent])
+  const Knowledge &own = order.of(agentOf(warp));
+  if (barrier.initTime > own.known[barrier.initAgent] &&
+      barrier.initTime > own.inits[barrier.initAgent])
     race(warp, site, lane, barrier.offset, "an mbarrier initialised by",
          barrier.initThread, barrier.initSite);
 }
 
-void Checker::arriveAtPhase(const WarpContext &warp, PhaseBarrier &barrier) {
-  order.arrive(agentOf(warp), barrier.arrived);
+void Checker::arriveAtPhase(const WarpContext &warp, unsigned lane,
+                            PhaseBarrier &barrier, bool isAlone) {
+  if (isAlone)
+    order.arriveAlone(agentOf(warp), threadOf(warp, lane), barrier.arrived);
+  else
+    order.arrive(agentOf(warp), barrier.arrived);
   if (warp.clusterBlocks > 1)
     warp.block->checker()->global.release();
 }
@@ -49,18 +55,32 @@ void Checker::leavePhase(const WarpContext &warp, const PhaseBarrier &barrier) {
   order.leave(agentOf(warp), barrier.completed);
   if (warp.clusterBlocks > 1)
     global.acquire();
-  synchronizeWarp(warp.warp);
+  // Each lane waits for itself.
+  ++warpTimes[warp.warp];
 }
 
 //===----------------------------------------------------------------------===//
 // The async proxy
 //===----------------------------------------------------------------------===//
 
-void Checker::fence(const WarpContext &warp) { order.fence(agentOf(warp)); }
+void Checker::fence(const WarpContext &warp, uint32_t site) {
+  unsigned flags = block.site(site).flags;
+  if (flags & FenceFlags::BarrierInit)
+    order.releaseInits(agentOf(warp));
+  if (flags & FenceFlags::Async)
+    order.fence(agentOf(warp));
+  if (!flags)
+    order.release(agentOf(warp));
+  synchronizeBlocks(site);
+}
 
 AsyncIssue Checker::issueAsync(const WarpContext &warp, uint32_t site,
-                               unsigned lane) const {
-  return {&warp, site, lane, order.of(agentOf(warp))};
+                               unsigned lane, bool isWarp) const {
+  unsigned agent = agentOf(warp);
+  return {&warp, site, lane,
+          isWarp ? order.of(agent)
+                 : order.knowledgeOf(agent, threadOf(warp, lane)),
+          isWarp};
 }
 
 /// Faults unless what was written to a byte was there, for the async proxy,
@@ -69,11 +89,12 @@ void Checker::checkWriterAsync(const AsyncIssue &issue, uint64_t offset) {
   const Byte &byte = bytes[offset];
   if (!byte.isWritten)
     return;
-  const Clock &known = issue.knowledge.known;
-  if (byte.isPending ||
-      (byte.isAsync && byte.writeTime > known[byte.writeAgent]))
+  // What the warp wrote after a product is not fenced.
+  bool isOwn = issue.isWarp && byte.writeAgent == agentOf(*issue.warp);
+  bool isKnown = isOwn || knowsWriter(issue.knowledge, byte);
+  if (byte.isPending || (byte.isAsync && !isKnown))
     faultPending(*issue.warp, issue.site, issue.lane, offset);
-  if (byte.writeTime > known[byte.writeAgent])
+  if (!isKnown)
     race(*issue.warp, issue.site, issue.lane, offset, "written by", byte.writer,
          byte.writeSite);
   if (issue.isAsync && byte.needsFence &&
@@ -143,10 +164,9 @@ void Checker::beginWrite(const AsyncIssue &issue, uint32_t offset,
   for (uint32_t end = offset + size; offset < end; ++offset) {
     Byte &byte = bytes[offset];
     checkWriterAsync(issue, offset);
-    // Readers of the warp that issues it come before in its own order.
     if (byte.isRead)
-      checkReadersBut(agentOf(warp), issue.knowledge.known, warp, issue.site,
-                      issue.lane, offset);
+      checkReadersBut(nobody, issue.knowledge, warp, issue.site, issue.lane,
+                      offset);
     byte.isWritten = byte.isPending = byte.isAsync = true;
     byte.isAtomic = byte.needsFence = false;
     byte.writer = threadOf(warp, issue.lane);

@@ -149,6 +149,7 @@ void asyncArrive(Context context, uint32_t siteIndex, uint32_t mask,
   arrival.warp = context;
   arrival.site = siteIndex;
   arrival.mask = mask;
+  arrival.isAlone = mask != context->live;
   arrival.copies = block.warpOf(context).issuedCopies;
   bool countsItself = !(block.site(siteIndex).flags & ArriveFlags::NoIncrement);
   for (uint32_t rest = mask; rest; rest &= rest - 1) {

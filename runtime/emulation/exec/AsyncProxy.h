@@ -33,6 +33,8 @@ struct AsyncIssue {
   uint32_t site = 0;
   unsigned lane = 0;
   Knowledge knowledge;
+  /// By the warp together, not by one thread.
+  bool isWarp = false;
   /// Of the async proxy, not of the generic one (st.async).
   bool isAsync = true;
 };

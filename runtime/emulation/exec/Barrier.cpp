@@ -82,7 +82,7 @@ uint64_t PhaseBarriers::arrive(const WarpContext &warp, uint32_t site,
                           " arrivals are too many: " + describe(barrier));
   if (Checker *checker =
           flags & ArriveFlags::Relaxed ? nullptr : block.checker())
-    checker->arriveAtPhase(warp, barrier);
+    checker->arriveAtPhase(warp, lane, barrier, flags & ArriveFlags::Alone);
   barrier.pending -= count;
   if (flags & ArriveFlags::Drop)
     barrier.expected -= count;
@@ -160,6 +160,8 @@ void mbarrierArrive(Context context, uint32_t site, uint32_t mask,
                     Lanes64 addresses, Lanes32 counts, Lanes32 bytes,
                     uint64_t *states) {
   unsigned flags = mask ? context->block->site(site).flags : 0;
+  if (mask != context->live)
+    flags |= ArriveFlags::Alone;
   forEachPlace(context, site, mask, addresses,
                [&](unsigned lane, PhaseBarriers &barriers, uint32_t offset) {
                  PhaseBarrier &barrier =
@@ -215,20 +217,14 @@ uint32_t mbarrierWait(Context context, uint32_t site, uint32_t mask,
   return block.waitForPhases(*context);
 }
 
-void asyncFence(Context context, uint32_t site, uint32_t mask) {
+void fence(Context context, uint32_t site, uint32_t mask) {
   if (!mask)
     return;
   BlockRunner &block = *context->block;
   if (block.site(site).flags & FenceFlags::BarrierInit)
     block.phaseBarriers().fenceInit();
-  else if (Checker *checker = block.checker())
-    checker->fence(*context);
-}
-
-void blockFence(Context context, uint32_t site, uint32_t mask) {
-  Checker *checker = context->block->checker();
-  if (mask && checker)
-    checker->synchronizeBlocks(site);
+  if (Checker *checker = block.checker())
+    checker->fence(*context, site);
 }
 
 } // namespace helpers

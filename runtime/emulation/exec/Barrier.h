@@ -64,12 +64,13 @@ struct ArriveFlags {
     Drop = 2,
     KeepPhase = 4,
     Relaxed = 8,
-    NoIncrement = 16
+    NoIncrement = 16,
+    Alone = 32, ///< without the other threads of the warp
   };
 };
 /// What a fence for the async proxy is about.
 struct FenceFlags {
-  enum : uint8_t { BarrierInit = 1 };
+  enum : uint8_t { BarrierInit = 1, Async = 2 };
 };
 /// What tells a wait which phase it is for.
 struct WaitFlags {

@@ -79,10 +79,11 @@ void BulkCopies::deliver(const BulkCopy &copy) {
 void BulkCopies::deliver(const CopyArrival &arrival) {
   BlockRunner &block = *arrival.warp->block;
   completeCopies(block, block.warpOf(arrival.warp), arrival.copies);
+  unsigned flags = arrival.isAlone ? ArriveFlags::Alone : 0;
   for (uint32_t rest = arrival.mask; rest; rest &= rest - 1) {
     unsigned lane = unsigned(__builtin_ctz(rest));
     block.phaseBarriers().arrive(*arrival.warp, arrival.site, lane,
-                                 *arrival.barriers[lane], 1, 0, 0);
+                                 *arrival.barriers[lane], 1, 0, flags);
   }
 }
 

@@ -92,6 +92,8 @@ struct CopyArrival {
   const WarpContext *warp = nullptr;
   uint32_t site = 0;
   uint32_t mask = 0;
+  /// Without other threads of the warp.
+  bool isAlone = false;
   /// Copies of the warp so far.
   uint64_t copies = 0;
   PhaseBarrier *barriers[warpSize] = {};

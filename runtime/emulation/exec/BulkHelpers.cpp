@@ -24,7 +24,8 @@ static BulkCopy makeCopy(Context context, uint32_t siteIndex, unsigned lane,
   BulkCopy copy;
   copy.issue = {context, siteIndex, lane, {}};
   if (Checker *checker = block.checker())
-    copy.issue = checker->issueAsync(*context, siteIndex, lane);
+    copy.issue =
+        checker->issueAsync(*context, siteIndex, lane, /*isWarp=*/false);
   SharedPlace place = block.sharedPlace(*context, siteIndex, lane, shared,
                                         bytes, alignment, ptx::Space::Shared);
   copy.block = place.block;

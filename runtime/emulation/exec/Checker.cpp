@@ -45,19 +45,30 @@ uint32_t Checker::otherWarpTime(const WarpContext &warp) const {
 // Order
 //===----------------------------------------------------------------------===//
 
+void Checker::synchronizeWarp(const WarpContext &warp) {
+  ++warpTimes[warp.warp];
+  order.synchronize(agentOf(warp));
+}
+
 void Checker::arrive(unsigned warp, unsigned barrier) {
-  order.arrive(agentOf(block.allWarps()[warp].context), arrived[barrier]);
-  synchronizeWarp(warp);
+  const WarpContext &context = block.allWarps()[warp].context;
+  order.arrive(agentOf(context), arrived[barrier]);
+  synchronizeWarp(context);
 }
 
 void Checker::leave(unsigned warp, unsigned barrier) {
   order.leave(agentOf(block.allWarps()[warp].context), arrived[barrier]);
 }
 
-void Checker::arriveAt(const WarpContext &warp, Knowledge &barrier) {
-  order.arrive(agentOf(warp), barrier);
-  synchronizeWarp(warp.warp);
-  global.release();
+void Checker::arriveAt(const WarpContext &warp, Knowledge &barrier,
+                       bool isRelaxed) {
+  if (isRelaxed) {
+    order.arriveRelaxed(agentOf(warp), barrier);
+  } else {
+    order.arrive(agentOf(warp), barrier);
+    global.release();
+  }
+  synchronizeWarp(warp);
 }
 
 void Checker::leaveFrom(const WarpContext &warp, const Knowledge &barrier) {
@@ -119,11 +130,17 @@ void Checker::checkWriter(const WarpContext &warp, uint32_t site, unsigned lane,
       byte.writeWarpTime == warpTime(warp) && kind == AccessKind::Write)
     return;
   bool apart = byte.writeAgent != self
-                   ? byte.writeTime > order.of(self).known[byte.writeAgent]
+                   ? !knowsWriter(order.of(self), byte)
                    : byte.writer != threadOf(warp, lane) &&
                          byte.writeWarpTime == warpTime(warp);
   if (apart)
     race(warp, site, lane, offset, "written by", byte.writer, byte.writeSite);
+}
+
+bool Checker::knowsWriter(const Knowledge &knowledge, const Byte &byte) {
+  bool isThread = byte.writer / warpSize == byte.writeAgent;
+  return byte.writeTime <= knowledge.known[byte.writeAgent] ||
+         (isThread && knowledge.knows(byte.writer, byte.writeTime));
 }
 
 void Checker::checkReaders(const WarpContext &warp, uint32_t site,
@@ -131,8 +148,8 @@ void Checker::checkReaders(const WarpContext &warp, uint32_t site,
   const Byte &byte = bytes[offset];
   if (!byte.isRead)
     return;
-  checkReadersBut(agentOf(warp), order.of(agentOf(warp)).known, warp, site,
-                  lane, offset);
+  checkReadersBut(agentOf(warp), order.of(agentOf(warp)), warp, site, lane,
+                  offset);
   if (byte.reader / warpSize == agentOf(warp) &&
       byte.reader != threadOf(warp, lane) &&
       byte.readWarpTime == warpTime(warp))
@@ -140,17 +157,22 @@ void Checker::checkReaders(const WarpContext &warp, uint32_t site,
 }
 
 /// Faults if an agent other than `self` may still read a byte.
-void Checker::checkReadersBut(unsigned self, const Clock &known,
+void Checker::checkReadersBut(unsigned self, const Knowledge &knowledge,
                               const WarpContext &warp, uint32_t site,
                               unsigned lane, uint64_t offset) {
   const Byte &byte = bytes[offset];
+  const Clock &known = knowledge.known;
   unsigned first = agentOf(block.allWarps()[0].context);
   for (unsigned other = 0; other < warpTimes.size(); ++other) {
     unsigned agent = first + other;
-    if (agent == self || readTimes[offset][other] <= known[agent])
+    uint32_t time = readTimes[offset][other];
+    if (agent == self || time <= known[agent])
       continue;
-    uint32_t thread =
-        byte.reader / warpSize == agent ? byte.reader : agent * warpSize;
+    bool isLast = byte.reader / warpSize == agent;
+    if (isLast ? knowledge.knows(byte.reader, time)
+               : knowledge.knowsOfWarp(agent, time))
+      continue;
+    uint32_t thread = isLast ? byte.reader : agent * warpSize;
     race(warp, site, lane, offset, "read by", thread, byte.readSite);
   }
   for (unsigned other = 0; other < warpTimes.size(); other += warpsOfWarpgroup)
@@ -162,7 +184,8 @@ void Checker::checkReadersBut(unsigned self, const Clock &known,
   if (others == otherReads.end())
     return;
   for (const OtherRead &read : others->second)
-    if (read.agent != self && read.time > known[read.agent])
+    if (read.agent != self && read.time > known[read.agent] &&
+        !knowledge.knows(read.thread, read.time))
       race(warp, site, lane, offset, "read by", read.thread, read.site);
 }
 
@@ -196,8 +219,7 @@ void Checker::touch(const WarpContext &warp, uint32_t site, unsigned lane,
   Byte &byte = bytes[offset];
   bool reads = kind == AccessKind::Read || kind == AccessKind::Atomic;
   unsigned self = agentOf(warp);
-  if (byte.isPending ||
-      (byte.isAsync && byte.writeTime > order.of(self).known[byte.writeAgent]))
+  if (byte.isPending || (byte.isAsync && !knowsWriter(order.of(self), byte)))
     faultPending(warp, site, lane, offset);
   if (reads && !byte.isWritten)
     block.fault(warp, site, lane,

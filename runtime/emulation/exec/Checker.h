@@ -58,12 +58,12 @@ public:
   void leave(unsigned warp, unsigned barrier);
   void resetBarrier(unsigned barrier);
   /// The same for the barrier of a cluster.
-  void arriveAt(const WarpContext &warp, Knowledge &barrier);
+  void arriveAt(const WarpContext &warp, Knowledge &barrier, bool isRelaxed);
   void leaveFrom(const WarpContext &warp, const Knowledge &barrier);
   /// Fences for other blocks and atomics, as the site's `order` says.
   void synchronizeBlocks(uint32_t site);
   /// The lanes of a warp wait for each other.
-  void synchronizeWarp(unsigned warp) { ++warpTimes[warp]; }
+  void synchronizeWarp(const WarpContext &warp);
 
   // AsyncChecks.cpp: mbarriers of this block, and the async proxy.
   void initPhases(const WarpContext &warp, uint32_t site, unsigned lane,
@@ -71,13 +71,15 @@ public:
   /// A fault unless the barrier is known to be initialised.
   void useBarrier(const WarpContext &warp, uint32_t site, unsigned lane,
                   const PhaseBarrier &barrier);
-  void arriveAtPhase(const WarpContext &warp, PhaseBarrier &barrier);
+  void arriveAtPhase(const WarpContext &warp, unsigned lane,
+                     PhaseBarrier &barrier, bool isAlone);
   void completePhase(PhaseBarrier &barrier);
   void leavePhase(const WarpContext &warp, const PhaseBarrier &barrier);
-  /// fence.proxy.async
-  void fence(const WarpContext &warp);
-  AsyncIssue issueAsync(const WarpContext &warp, uint32_t site,
-                        unsigned lane) const;
+  /// See FenceFlags; without, an ordinary fence.
+  void fence(const WarpContext &warp, uint32_t site);
+  /// By one thread, or by the warp together.
+  AsyncIssue issueAsync(const WarpContext &warp, uint32_t site, unsigned lane,
+                        bool isWarp) const;
   /// See AsyncProxy.h. `barrier`: what says that it is done reading, else the
   /// warp waits for that.
   void readAsync(const AsyncIssue &issue, uint32_t offset, uint32_t bytes,
@@ -98,6 +100,7 @@ public:
 private:
   static constexpr unsigned mostWarps = 32;
   static constexpr uint32_t never = ~uint32_t(0);
+  static constexpr unsigned nobody = ~0u;
   /// When each warp, and behind them each warpgroup by its products, read a
   /// byte last.
   using ReadTimes =
@@ -136,13 +139,14 @@ private:
                    uint64_t offset, AccessKind kind);
   void checkReaders(const WarpContext &warp, uint32_t site, unsigned lane,
                     uint64_t offset);
+  static bool knowsWriter(const Knowledge &knowledge, const Byte &byte);
   void checkWriterAsync(const AsyncIssue &issue, uint64_t offset);
   void checkReadAsync(const AsyncIssue &issue, uint64_t offset);
   /// The agent of a warpgroup's products: its times are numbers of groups.
   unsigned productsOf(unsigned warp) const {
     return firstProducts + warp / warpsOfWarpgroup;
   }
-  void checkReadersBut(unsigned self, const Clock &known,
+  void checkReadersBut(unsigned self, const Knowledge &knowledge,
                        const WarpContext &warp, uint32_t site, unsigned lane,
                        uint64_t offset);
   [[noreturn]] void faultPending(const WarpContext &warp, uint32_t site,

@@ -47,7 +47,7 @@ void BlockRunner::arriveAtCluster(WarpContext &context, uint32_t siteIndex,
     fault(context, siteIndex, unsigned(__builtin_ctz(mask)),
           "this thread arrives again before it has waited for its cluster");
   warp.clusterArrival = Warp::ClusterArrival::Arrived;
-  owner.arriveAtCluster(warp);
+  owner.arriveAtCluster(warp, site(siteIndex).flags & ArriveFlags::Relaxed);
 }
 
 void BlockRunner::waitForCluster(WarpContext &context, uint32_t siteIndex,
@@ -72,11 +72,11 @@ Scheduler::ClusterBarrier &Scheduler::clusterBarrierOf(const Warp &warp) {
                          state.blocksPerCluster()];
 }
 
-void Scheduler::arriveAtCluster(Warp &warp) {
+void Scheduler::arriveAtCluster(Warp &warp, bool isRelaxed) {
   ClusterBarrier &barrier = clusterBarrierOf(warp);
   barrier.isPending = true;
   if (Checker *checker = warp.context.block->checker())
-    checker->arriveAt(warp.context, barrier.arrived);
+    checker->arriveAt(warp.context, barrier.arrived, isRelaxed);
 }
 
 void Scheduler::leaveCluster(Warp &warp) {

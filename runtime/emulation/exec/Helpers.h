@@ -74,10 +74,8 @@ void mbarrierComplete(Context, uint32_t site, uint32_t mask, Lanes64 addresses,
 uint32_t mbarrierWait(Context, uint32_t site, uint32_t mask, Lanes64 addresses,
                       Lanes64 phases);
 
-/// fence.proxy.async and fence.mbarrier_init, for the checker.
-void asyncFence(Context, uint32_t site, uint32_t mask);
-/// fence and membar between blocks, for the checker.
-void blockFence(Context, uint32_t site, uint32_t mask);
+/// For the checker: what a fence orders.
+void fence(Context, uint32_t site, uint32_t mask);
 
 // BulkHelpers.cpp: a copy a lane. Coordinates of a dimension are 32 lanes;
 // `ranks` are a set of blocks for multicast, or empty.

@@ -35,7 +35,7 @@ void checkWhole(Context context, uint32_t site, uint32_t mask) {
         *context, site, unsigned(__builtin_ctz(~mask)),
         "this thread does not take part in an operation of its whole warp");
   if (Checker *checker = context->block->checker())
-    checker->synchronizeWarp(context->warp);
+    checker->synchronizeWarp(*context);
 }
 
 /// One 8x8 matrix of 16-bit elements, between its rows and the lanes'

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "exec/Order.h"
+#include "exec/WarpContext.h"
 
 #include <algorithm>
 
@@ -27,15 +28,48 @@ void Clock::join(const Clock &other) {
 void Knowledge::join(const Knowledge &other) {
   known.join(other.known);
   fenced.join(other.fenced);
+  inits.join(other.inits);
+  for (const OfThread &one : other.alone) {
+    auto same =
+        std::find_if(alone.begin(), alone.end(), [&](const OfThread &mine) {
+          return mine.thread == one.thread;
+        });
+    if (same == alone.end())
+      alone.push_back(one);
+    else
+      same->time = std::max(same->time, one.time);
+  }
+  // What is known of the warp has come up with it.
+  alone.erase(std::remove_if(alone.begin(), alone.end(),
+                             [&](const OfThread &one) {
+                               return one.time <= known[one.thread / warpSize];
+                             }),
+              alone.end());
+}
+
+bool Knowledge::knows(uint32_t thread, uint32_t time) const {
+  return std::any_of(alone.begin(), alone.end(), [&](const OfThread &one) {
+    return one.thread == thread && time <= one.time;
+  });
+}
+
+bool Knowledge::knowsOfWarp(unsigned agent, uint32_t time) const {
+  return std::any_of(alone.begin(), alone.end(), [&](const OfThread &one) {
+    return one.thread / warpSize == agent && time <= one.time;
+  });
 }
 
 void Knowledge::clear() {
   known.clear();
   fenced.clear();
+  inits.clear();
+  alone.clear();
 }
 
 void Order::start(unsigned warps) {
   knowledge.assign(warps, Knowledge());
+  released.assign(warps, Knowledge());
+  synchronized.assign(warps, 0);
   nextAgent = warps;
   // A warp's own time begins at 1: 0 is what nobody has seen.
   for (unsigned warp = 0; warp < warps; ++warp)
@@ -44,6 +78,34 @@ void Order::start(unsigned warps) {
 
 void Order::arrive(unsigned agent, Knowledge &into) {
   into.join(knowledge[agent]);
+  knowledge[agent].known.set(agent, now(agent) + 1);
+}
+
+Knowledge Order::knowledgeOf(unsigned agent, uint32_t thread) const {
+  Knowledge own = knowledge[agent];
+  own.known.set(agent, synchronized[agent]);
+  own.alone.push_back({thread, now(agent)});
+  return own;
+}
+
+void Order::arriveAlone(unsigned agent, uint32_t thread, Knowledge &into) {
+  into.join(knowledgeOf(agent, thread));
+  knowledge[agent].known.set(agent, now(agent) + 1);
+}
+
+void Order::release(unsigned agent) {
+  released[agent].join(knowledge[agent]);
+  knowledge[agent].known.set(agent, now(agent) + 1);
+}
+
+void Order::releaseInits(unsigned agent) {
+  released[agent].inits.join(knowledge[agent].known);
+  released[agent].inits.join(knowledge[agent].inits);
+  knowledge[agent].known.set(agent, now(agent) + 1);
+}
+
+void Order::synchronize(unsigned agent) {
+  synchronized[agent] = now(agent);
   knowledge[agent].known.set(agent, now(agent) + 1);
 }
 

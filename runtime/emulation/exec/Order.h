@@ -40,6 +40,19 @@ private:
 struct Knowledge {
   Clock known;
   Clock fenced;
+  /// mbarriers that were initialised.
+  Clock inits;
+  /// What single threads did that their warps had not synchronized before they
+  /// told it.
+  struct OfThread {
+    uint32_t thread, time;
+  };
+  std::vector<OfThread> alone;
+
+  /// Whether this is known of a thread, or, when that is not clear, of one of
+  /// its warp.
+  bool knows(uint32_t thread, uint32_t time) const;
+  bool knowsOfWarp(unsigned agent, uint32_t time) const;
 
   void join(const Knowledge &other);
   void clear();
@@ -56,6 +69,19 @@ public:
   unsigned addAgent() { return nextAgent++; }
   /// A warp tells what it knows to those who will leave.
   void arrive(unsigned agent, Knowledge &into);
+  /// One of its threads does, without the others: of what they did since the
+  /// warp synchronized it does not know.
+  void arriveAlone(unsigned agent, uint32_t thread, Knowledge &into);
+  Knowledge knowledgeOf(unsigned agent, uint32_t thread) const;
+  /// A warp has come without telling what no fence has released.
+  void arriveRelaxed(unsigned agent, Knowledge &into) {
+    into.join(released[agent]);
+  }
+  /// fence.acq_rel and its like, and fence.mbarrier_init.
+  void release(unsigned agent);
+  void releaseInits(unsigned agent);
+  /// The threads of a warp wait for each other.
+  void synchronize(unsigned agent);
   void leave(unsigned agent, const Knowledge &from) {
     knowledge[agent].join(from);
   }
@@ -67,7 +93,9 @@ public:
   void fence(unsigned agent);
 
 private:
-  std::vector<Knowledge> knowledge;
+  std::vector<Knowledge> knowledge, released;
+  /// Of warps: their times when they synchronized last.
+  std::vector<uint32_t> synchronized;
   unsigned nextAgent = 0;
 };
 

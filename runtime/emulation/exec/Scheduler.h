@@ -38,8 +38,9 @@ public:
   /// Takes clusters until none is left or one has faulted.
   void runAll();
 
-  /// A warp has come to the barrier of its cluster.
-  void arriveAtCluster(Warp &warp);
+  /// A warp has come to the barrier of its cluster, relaxed: without telling
+  /// what it did.
+  void arriveAtCluster(Warp &warp, bool isRelaxed);
   /// It leaves the barrier, to which all have come.
   void leaveCluster(Warp &warp);
   /// Prepares a warp's run of the kernel.

@@ -26,7 +26,7 @@ void checkMembers(Context context, uint32_t site, uint32_t mask,
   // Lanes outside are not ordered by it; that they are taken to be can hide a
   // race, not invent one.
   if (Checker *checker = block.checker())
-    checker->synchronizeWarp(context->warp);
+    checker->synchronizeWarp(*context);
 }
 
 uint32_t shuffle(Context context, uint32_t siteIndex, uint32_t mask,

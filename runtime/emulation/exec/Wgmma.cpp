@@ -139,7 +139,8 @@ void wgmma(Context context, uint32_t siteIndex, uint32_t mask,
     std::memcpy(product.fragment[r], fragment[r], sizeof(product.fragment[r]));
   if (Checker *checker = block.checker()) {
     products.registers.begin(*context, product);
-    product.issue = checker->issueAsync(*context, siteIndex, 0);
+    product.issue =
+        checker->issueAsync(*context, siteIndex, 0, /*isWarp=*/true);
   }
 }
 

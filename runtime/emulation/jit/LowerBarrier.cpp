@@ -88,18 +88,16 @@ void Lowering::waitForPhase(const Instruction &instruction) {
 }
 
 void Lowering::fence(const Instruction &instruction) {
-  // Lanes keep their memory operations in order: only the checker looks at
-  // fences.
+  // Lanes keep their memory operations in order; the checker is told which
+  // accesses are ordered for the async proxy, or for others than the block.
   Site where = site();
-  bool isInit = instruction.has("mbarrier_init");
-  where.flags = isInit ? FenceFlags::BarrierInit : 0;
-  bool isAsync = false;
+  if (instruction.has("mbarrier_init"))
+    where.flags |= FenceFlags::BarrierInit;
   for (const std::string &modifier : instruction.modifiers)
-    isAsync |= StringRef(modifier).starts_with("async");
-  if (isInit || isAsync)
-    callAt("asyncFence", where, builder.getVoidTy(), {});
-  if (where.order)
-    callAt("blockFence", where, builder.getVoidTy(), {});
+    if (StringRef(modifier).starts_with("async"))
+      where.flags |= FenceFlags::Async;
+  if (where.flags || where.order)
+    callAt("fence", where, builder.getVoidTy(), {});
 }
 
 void Lowering::setMaxRegisters(const Instruction &instruction) {

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "exec/Barrier.h"
 #include "jit/Lowering.h"
 
 using namespace llvm;
@@ -13,7 +14,9 @@ namespace tsp::emulation {
 
 void Lowering::clusterBarrier(const Instruction &instruction) {
   // barrier.cluster.arrive, barrier.cluster.wait
-  callAt(instruction.has("arrive") ? "clusterArrive" : "clusterWait", site(),
+  Site where = site();
+  where.flags = instruction.has("relaxed") ? ArriveFlags::Relaxed : 0;
+  callAt(instruction.has("arrive") ? "clusterArrive" : "clusterWait", where,
          builder.getVoidTy(), {});
 }
 
