@@ -167,14 +167,6 @@ GEMM(wgmma_kk, false, false)
 GEMM(wgmma_kn, true, false)
 GEMM(wgmma_registers, false, true)
 
-__device__ void waitForPhase(uint32_t barrier, int parity) {
-  asm volatile("{\n.reg .pred done;\nagain:\n"
-               "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-               "@!done bra again;\n}" ::"r"(barrier),
-               "r"(parity)
-               : "memory");
-}
-
 // Sums the products of `tiles` of A, 64 x 16, and of B, 16 x 8, which lie in
 // memory as they come to the one buffer: pieces of 8 x 8 elements. The products
 // of a group are those of all four warps: when one of them has waited for it,
@@ -183,39 +175,35 @@ extern "C" __global__ void __launch_bounds__(160)
     wgmma_release(const char *tiles, float *sums, int count, int isEarly) {
   constexpr int bytesOfA = 64 * 16 * 2, bytes = bytesOfA + 16 * 8 * 2;
   __shared__ __align__(128) char buffer[bytes];
-  __shared__ uint64_t barriers[2];
-  uint32_t full = shared(&barriers[0]), empty = shared(&barriers[1]);
+  __shared__ uint64_t full, empty;
   if (threadIdx.x == 0) {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\n"
-                 "mbarrier.init.shared::cta.b64 [%1], 1;\n"
-                 "fence.mbarrier_init.release.cluster;" ::"r"(full),
-                 "r"(empty)
-                 : "memory");
+    init(&full, 1);
+    init(&empty, 1);
+    fenceBarrierInit();
   }
   __syncthreads();
+  uint32_t to = sharedAddress(buffer);
   if (threadIdx.x >= 128) {
     for (int i = 0; i < count && threadIdx.x == 128; ++i) {
-      waitForPhase(empty, (i + 1) % 2);
-      asm volatile(
-          "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %4;\n"
-          "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
-          "[%1], [%2], %3, [%0];" ::"r"(full),
-          "r"(shared(buffer)), "l"(tiles + i * bytes), "r"(bytes), "n"(bytes)
-          : "memory");
+      wait(&empty, (i + 1) % 2);
+      expectBytes(&full, bytes);
+      asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::"
+                   "bytes [%0], [%1], %2, [%3];" ::"r"(to),
+                   "l"(tiles + i * bytes), "r"(bytes), "r"(sharedAddress(&full))
+                   : "memory");
     }
     return;
   }
-  uint64_t ofA = descriptor(shared(buffer), 1024, 128) & ~(3ull << 62),
-           ofB =
-               descriptor(shared(buffer) + bytesOfA, 128, 128) & ~(3ull << 62);
+  // Without a swizzle.
+  uint64_t ofA = descriptor(to, 1024, 128) & ~(3ull << 62),
+           ofB = descriptor(to + bytesOfA, 128, 128) & ~(3ull << 62);
   float d[4];
   auto release = [&] {
     if (threadIdx.x == 0)
-      asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(empty)
-                   : "memory");
+      arrive(&empty);
   };
   for (int i = 0; i < count; ++i) {
-    waitForPhase(full, i % 2);
+    wait(&full, i % 2);
     beginProducts();
     asm volatile(
         "{\n.reg .pred p;\nsetp.ne.b32 p, %6, 0;\n"
