@@ -13,7 +13,7 @@ from Integration.case import Case
 from Integration.replay import kernel_times, replay
 
 pytestmark = pytest.mark.skipif(not harness.tools_are_built(), reason="tsp-compile is not built")
-LAYERS, TRIES = 8, 6
+LAYERS, TRIES = 8, 20
 
 
 def mlp(layers, x):
@@ -47,6 +47,7 @@ def seconds(exported, executable, *options):
     return min(max(times) for times in zip(*(rank["run_seconds"] for rank in stats["ranks"])))
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("schedule", PROGRAMS)
 def test_overlap(schedule, tmp_path):
     function, shapes, tokens = PROGRAMS[schedule]
