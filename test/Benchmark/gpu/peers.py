@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +25,11 @@ os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
 class Unavailable(Exception):
     pass
+
+
+def _leaf(name: str) -> str:
+    """wq of layer['wq']"""
+    return re.findall(r"\w+", name)[-1]
 
 
 def _torch(device: str) -> Any:
@@ -90,7 +96,7 @@ def _torch_attention(backend: str | None) -> Peer:
 def _torch_block(torch: Any, work: Work, values: dict[str, Any]) -> Any:
     """A layer of tsp.models.smollm2 on x [B,S,h], written as one would in torch."""
     config = work["config"]
-    layer = {name.rsplit(".", 1)[-1]: value for name, value in values.items()}
+    layer = {_leaf(name): value for name, value in values.items()}
     x = values[work["input"]]
     batch, length, width = x.shape
     size = width // config["heads"]
@@ -144,7 +150,7 @@ def _jax(strategy: str) -> Peer:
         mesh = Mesh(np.array(devices), ("t",))
 
         def spec(name: str, rank: int) -> Any:
-            dim = _TENSOR_PARALLEL.get(name.rsplit(".", 1)[-1]) if work["ranks"] > 1 else None
+            dim = _TENSOR_PARALLEL.get(_leaf(name)) if work["ranks"] > 1 else None
             if name == work["input"] and strategy == "tp+sp":
                 dim = 1
             return NamedSharding(mesh, PartitionSpec(*("t" if i == dim else None for i in range(rank))))

@@ -4,10 +4,11 @@
 
     PYTHONPATH=python python3 test/Benchmark/gpu/run.py DIR [--repeat N] [--only NAME] [--out FILE.md] [--emulate --peers=cpu]
 
-Needs Python with NumPy and ml_dtypes. Peers are what is installed: torch (products by cuBLASLt and cuBLAS, attention by cuDNN and
-FlashAttention, blocks as they are and by torch.compile), and JAX for the function that was compiled, on several ranks under GSPMD.
-All take turns in one run, times are minima of the calls, from the start of a call to its end on the devices. `--emulate` runs our
-side on the CPU and `--peers=cpu` theirs, to check the scripts without a GPU; times mean nothing then, distances do.
+Needs what the package tsp does: NumPy, ml_dtypes and JAX (that of CPUs will do). Peers are what is installed: torch (products by
+cuBLASLt and cuBLAS, attention by cuDNN and FlashAttention, blocks as they are and by torch.compile), and JAX for the function that
+was compiled, on several ranks under GSPMD. All take turns in one run, times are minima of the calls, from the start of a call to
+its end on the devices. `--emulate` runs our side on the CPU and `--peers=cpu` theirs, to check the scripts without a GPU; times
+mean nothing then, distances do.
 """
 from __future__ import annotations
 
@@ -63,29 +64,33 @@ def time_call(call: peers.Call, repeat: int) -> float:
     return min(times[WARM_UP:])
 
 
+def available(work: dict[str, Any], arguments: dict[str, np.ndarray], device: str) -> tuple[dict[str, peers.Call], dict[str, np.ndarray]]:
+    """The peers that can do it, and the result of each."""
+    calls, results = {}, {}
+    for name, peer in peers.peers(work).items():
+        try:
+            call = peer(work, arguments, device)
+            results[name] = call()()
+        except (peers.Unavailable, RuntimeError) as error:  # of torch: a backend that does not have this form
+            print(f"{work['name']}: no {name}: {str(error).splitlines()[0] if str(error) else error!r}", file=sys.stderr)
+        else:
+            calls[name] = call
+    return calls, results
+
+
 def measure(folder: pathlib.Path, work: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]:
     """Least seconds of a call of tsp and of each peer that is there, and the relative distance of tsp's result to each."""
     arguments = make_arguments(work)
+    calls, results = available(work, arguments, options.peers)
     best: dict[str, float] = {}
-    distance: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as place:
-        calls: dict[str, peers.Call] = {}
-        for turn in range(TURNS):
+        for _ in range(TURNS):
             seconds, found = ours(folder, work, arguments, pathlib.Path(place), options.repeat, ["--emulate"] if options.emulate else [])
             best["tsp"] = min(seconds, best.get("tsp", seconds))
-            for name, peer in peers.peers(work).items():
-                try:
-                    call = calls.get(name) or peer(work, arguments, options.peers)
-                    expected = call()() if turn == 0 else None
-                except (peers.Unavailable, RuntimeError) as error:  # of torch: a backend that does not have this form
-                    if turn == 0:
-                        print(f"{work['name']}: no {name}: {str(error).splitlines()[0] if str(error) else error!r}", file=sys.stderr)
-                    continue
-                calls[name] = call
+            for name, call in calls.items():
                 seconds = time_call(call, options.repeat)
                 best[name] = min(seconds, best.get(name, seconds))
-                if expected is not None:
-                    distance[name] = float(np.linalg.norm(found - expected) / np.linalg.norm(expected))
+    distance = {name: float(np.linalg.norm(found - expected) / np.linalg.norm(expected)) for name, expected in results.items()}
     return {"best": best, "distance": distance}
 
 
