@@ -13,6 +13,7 @@ from Integration import harness
 pytestmark = pytest.mark.skipif(not harness.tools_are_built(), reason="tsp-compile is not built")
 TARGETS = {"host": ((), ("--threads=1",)), "nccl": (("--target=cuda:sm_80",), ("--emulate",)), "local": (("--target=cuda:sm_80",), ("--emulate", "--device=0"))}
 START = re.compile(r"    (%\d+) = (tsp\.buffer\.broadcast .*)\n")
+WAIT = re.compile(r" *tsp\.buffer\.wait (%\w+)\n")
 
 
 def on_rank_1(first, second, then):
@@ -22,16 +23,25 @@ def on_rank_1(first, second, then):
         started = dict(starts)
         events = ", ".join(name if name in started else "%seed_none" for name, _ in (first, second))
         return f"{lines}      scf.yield {events} : i64, i64\n"
-    return ('    %seed_rank = tsp.buffer.axis_index "t"\n    %seed_one = arith.constant 1 : i64\n    %seed_none = arith.constant 0 : i64\n'
+    return ('    %seed_rank = tsp.buffer.axis_index "t"\n    %seed_one = arith.constant 1 : i64\n    %seed_none = arith.constant -1 : i64\n'
             "    %seed_odd = arith.cmpi eq, %seed_rank, %seed_one : i64\n"
             f"    {first[0]}, {second[0]} = scf.if %seed_odd -> (i64, i64) {{\n{branch(then)}    }} else {{\n{branch((first, second))}    }}\n")
+
+
+def wait_if_started(wait):
+    """A wait for an event that may be none."""
+    name = f"%seed_{wait.start()}"
+    return f"    {name} = arith.cmpi ne, {wait[1]}, %seed_none : i64\n    scf.if {name} {{\n{wait[0]}    }}\n"
 
 
 def with_starts(text, choose):
     """The program with the first two fetches, which start one after the other, as `choose` says."""
     one, two = list(START.finditer(text))[:2]
-    seeded = on_rank_1(one.groups(), two.groups(), choose(one.groups(), two.groups()))
-    return text[:one.start()] + text[one.end():two.start()] + seeded + text[two.end():]
+    kept = choose(one.groups(), two.groups())
+    seeded = on_rank_1(one.groups(), two.groups(), kept)
+    # Nor does rank 1 wait for what it has not started, which would be another fault.
+    behind = text[two.end():] if len(kept) == 2 else WAIT.sub(wait_if_started, text[two.end():])
+    return text[:one.start()] + text[one.end():two.start()] + seeded + behind
 
 
 # Both transfers of rank 1 differ: which is noticed first depends on the order in which they are carried out.
