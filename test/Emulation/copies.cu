@@ -267,6 +267,7 @@ extern "C" __global__ void replaced_map(const __grid_constant__ CUtensorMap map,
         "%1;\n"
         "tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%0], 1, "
         "%2;\n"
+        "tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [%0], 4, 1;\n"
         "tensormap.replace.tile.global_stride.shared::cta.b1024.b64 [%0], 0, "
         "%3;" ::"r"(to),
         "l"(rows), "r"(count), "l"(stride)

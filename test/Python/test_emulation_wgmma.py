@@ -135,8 +135,12 @@ def results(tmp_path_factory):
 
 @pytest.mark.parametrize("number", range(len(CASES)), ids=[c.name for c in CASES])
 def test_product(results, number):
+    check_product(results[number], number)
+
+
+def check_product(result, number):
     case, (a, b, d) = CASES[number], data(number)
-    actual = wgmma_reference.sums_from_registers(results[number][3], d.dtype, case.n)
+    actual = wgmma_reference.sums_from_registers(result[3], d.dtype, case.n)
     wanted = wgmma_reference.expected(case, a, b, d)
     if case.d_type == "s32":
         np.testing.assert_array_equal(actual, wanted)
@@ -145,6 +149,18 @@ def test_product(results, number):
     size = np.abs(a.astype(np.float64)) @ np.abs(b.astype(np.float64)).T + np.abs(d.astype(np.float64))
     unit = {"f32": 2.0 ** -23, "f16": 2.0 ** -11}[case.d_type]
     assert (np.abs(actual - wanted) <= 2 * unit * size).all(), np.abs((actual - wanted) / size).max()
+
+
+def test_warps_write_tiles_together(tmp_path):
+    """A product begins when all four warps have come to it: what each of them has written and fenced needs no barrier."""
+    number = next(i for i, c in enumerate(CASES) if c.types == "f32.bf16.bf16" and c.a is not None and c.n == 64)
+    text = wgmma_reference.module([CASES[number]])
+    assert "bar.sync 0;" in text
+    for seed in range(3):
+        [result], printed = run([launch_of(number, text.replace("bar.sync 0;", ""), "case0")], tmp_path, TSP_EMULATION_CHECK=1,
+                                TSP_EMULATION_SEED=seed)
+        assert not isinstance(result, str), printed
+        check_product(result, number)
 
 
 GEMM_SHARED = 3 * 2 * 128 * 64 * 2
@@ -210,7 +226,9 @@ FAULTS = {
     "tile beyond shared memory": ([(FENCE, "mov.u64 %descB, 0x4000004000011900;" + FENCE)], "the descriptor of B reaches shared address"),
     "tiles written without a proxy fence": ([("fence.proxy.async.shared::cta;", "")],
                                             "was written by an ordinary store, .* with no fence.proxy.async in between"),
-    "tiles written without a barrier": ([("bar.sync 0;", "")], "race at shared address|nobody has written|no fence.proxy.async"),
+    # Each warp may write and fence its part of the tiles (test_warps_write_tiles_together); what another has fenced is behind a barrier only.
+    "tiles written without a barrier": ([("bar.sync 0;", ""), ("fence.proxy.async", "setp.ge.u32 %p, %t, 32; @%p fence.proxy.async")],
+                                        "race at shared address|nobody has written|no fence.proxy.async"),
     "tile overwritten before the wait": ([(WAIT, f"mov.u32 %s, tile; st.shared.b32 [%s+{B_AT}], 0;" + WAIT)],
                                          "was written by an ordinary store, .* with no fence.proxy.async in between"),
     "tile nobody wrote": ([("setp.lt.u32 %p, %i, 98304", f"setp.lt.u32 %p, %i, {B_AT}")], "which nobody has written"),

@@ -97,6 +97,11 @@ void Checker::checkWriterAsync(const AsyncIssue &issue, uint64_t offset) {
   if (!isKnown)
     race(*issue.warp, issue.site, issue.lane, offset, "written by", byte.writer,
          byte.writeSite);
+  checkFence(issue, offset);
+}
+
+void Checker::checkFence(const AsyncIssue &issue, uint64_t offset) {
+  const Byte &byte = bytes[offset];
   if (issue.isAsync && byte.needsFence &&
       byte.writeTime > issue.knowledge.fenced[byte.writeAgent])
     block.fault(*issue.warp, issue.site, issue.lane,
@@ -105,6 +110,14 @@ void Checker::checkWriterAsync(const AsyncIssue &issue, uint64_t offset) {
                     threadName(byte.writer) + " at PTX line " +
                     std::to_string(block.site(byte.writeSite).line) +
                     ", with no fence.proxy.async in between");
+}
+
+void Checker::checkWritesSince(const AsyncIssue &issue, uint32_t offset,
+                               uint32_t size) {
+  unsigned self = agentOf(*issue.warp);
+  for (uint32_t end = offset + size; offset < end; ++offset)
+    if (bytes[offset].isWritten && bytes[offset].writeAgent == self)
+      checkFence(issue, offset);
 }
 
 void Checker::checkReadAsync(const AsyncIssue &issue, uint64_t offset) {

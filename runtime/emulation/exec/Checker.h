@@ -84,6 +84,9 @@ public:
   /// warp waits for that.
   void readAsync(const AsyncIssue &issue, uint32_t offset, uint32_t bytes,
                  const PhaseBarrier *barrier = nullptr);
+  /// Faults where the warp that started a product has written since.
+  void checkWritesSince(const AsyncIssue &issue, uint32_t offset,
+                        uint32_t bytes);
   /// A product of matrices, of a group of its warpgroup.
   void readByProduct(const AsyncIssue &issue, uint32_t offset, uint32_t bytes,
                      uint32_t group);
@@ -142,6 +145,7 @@ private:
   static bool knowsWriter(const Knowledge &knowledge, const Byte &byte);
   void checkWriterAsync(const AsyncIssue &issue, uint64_t offset);
   void checkReadAsync(const AsyncIssue &issue, uint64_t offset);
+  void checkFence(const AsyncIssue &issue, uint64_t offset);
   /// The agent of a warpgroup's products: its times are numbers of groups.
   unsigned productsOf(unsigned warp) const {
     return firstProducts + warp / warpsOfWarpgroup;

@@ -16,10 +16,11 @@ namespace tsp::emulation::helpers {
 static std::string replace(TensorMap &map, MapField field, uint32_t dimension,
                            uint64_t value) {
   std::string name = "dimension " + std::to_string(dimension);
-  unsigned last = field == MapField::Stride ? map.rank - 1u : map.rank;
+  // Also dimensions that the map's rank leaves out have sizes.
+  unsigned last = TensorMap::maxRank - (field == MapField::Stride ? 1 : 0);
   bool hasDimension = field != MapField::Address && field != MapField::Rank;
   if (hasDimension && dimension >= last)
-    return "the map has no such thing in " + name;
+    return "a tensor map has no " + name;
   std::string text = std::to_string(value);
   switch (field) {
   case MapField::Address:

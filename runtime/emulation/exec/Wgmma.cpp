@@ -133,6 +133,7 @@ void wgmma(Context context, uint32_t siteIndex, uint32_t mask,
   product.b = descriptorOfB;
   product.accumulates = accumulates != 0;
   product.isDone = false;
+  product.number = products.started++;
   product.sums = sums;
   product.fragmentPlaces = fragment;
   for (unsigned r = 0; form.isAInRegisters && r < wgmmaFragment; ++r)
@@ -177,22 +178,29 @@ void wgmmaCommit(Context context, uint32_t site, uint32_t mask) {
       context->block->scheduler().makeReady(warps[w]);
 }
 
-static void complete(const WarpContext &warp, PendingProduct &product) {
+/// What all warps of the warpgroup knew when they started a product.
+static AsyncIssue issueOf(const Warp *warps, const PendingProduct &product) {
+  AsyncIssue issue = product.issue;
+  for (unsigned w = 0; w < warpsOfWarpgroup; ++w)
+    for (const PendingProduct &same : warps[w].products.pending)
+      if (same.number == product.number)
+        issue.knowledge.join(same.issue.knowledge);
+  return issue;
+}
+
+static void complete(const Warp *warps, const WarpContext &warp,
+                     PendingProduct &product) {
   BlockRunner &block = *warp.block;
   const ProductForm &form = block.site(product.site).product;
   product.isDone = true;
-  if (Checker *checker = block.checker())
-    visitTiles(
-        form, product.a, product.b, warp.warp, [&](char, uint32_t offset) {
-          checker->readByProduct(product.issue, offset, 16, product.group);
-        });
+  if (Checker *checker = block.checker()) {
+    AsyncIssue issue = issueOf(warps, product);
+    visitTiles(form, product.a, product.b, warp.warp,
+               [&](char, uint32_t offset) {
+                 checker->readByProduct(issue, offset, 16, product.group);
+               });
+  }
   computeProduct(form, product, block.sharedMemory(), warp.warp);
-}
-
-static void completeGroups(Warp &warp, uint32_t end) {
-  for (PendingProduct &product : warp.products.pending)
-    if (product.group < end && !product.isDone)
-      complete(warp.context, product);
 }
 
 void wgmmaWait(Context context, uint32_t siteIndex, uint32_t mask,
@@ -204,7 +212,13 @@ void wgmmaWait(Context context, uint32_t siteIndex, uint32_t mask,
   Warp &self = block.warpOf(context);
   Products &products = self.products;
   uint32_t end = products.groups - std::min(pending, products.groups);
-  completeGroups(self, end);
+  Checker *checker = block.checker();
+  for (const PendingProduct &product : products.pending)
+    if (checker && product.group < end)
+      visitTiles(block.site(product.site).product, product.a, product.b,
+                 context->warp, [&](char, uint32_t offset) {
+                   checker->checkWritesSince(product.issue, offset, 16);
+                 });
   // A group is one of the warpgroup: when it is done, all four warps are done
   // reading, so that one of them may tell others.
   Warp *warps = warpgroupOf(context);
@@ -217,14 +231,16 @@ void wgmmaWait(Context context, uint32_t siteIndex, uint32_t mask,
     block.scheduler().suspend(self);
   }
   for (unsigned w = 0; w < warpsOfWarpgroup; ++w)
-    completeGroups(warps[w], end);
+    for (PendingProduct &product : warps[w].products.pending)
+      if (product.group < end && !product.isDone)
+        complete(warps, warps[w].context, product);
   while (!products.pending.empty() && products.pending.front().group < end) {
     const PendingProduct &product = products.pending.front();
-    if (block.checker())
+    if (checker)
       products.registers.end(block.site(product.site).product, product);
     products.pending.pop_front();
   }
-  if (Checker *checker = block.checker())
+  if (checker)
     checker->waitForProducts(*context, end);
 }
 

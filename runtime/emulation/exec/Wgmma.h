@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A product happens when a warp of its warpgroup waits for its group, which all
-// four have committed, as late as the hardware may do it: until then its
-// accumulators hold what they held before, and its tiles are not read.
+// A product is one of a warpgroup: it begins when all four warps have started
+// it, so each of them may have written a part of the tiles. It happens when one
+// of them waits for its group, as late as the hardware may do it: until then
+// its accumulators hold what they held before, and its tiles are not read.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,6 +26,8 @@ namespace tsp::emulation {
 /// One wgmma.mma_async of a warp, which has not waited for it yet.
 struct PendingProduct {
   uint32_t site;
+  /// Products of the warp before it.
+  uint64_t number;
   /// The number of the group that it belongs to.
   uint32_t group;
   /// Descriptors; that of A is not used when A is in registers.
@@ -45,6 +48,8 @@ struct PendingProduct {
 struct Products {
   std::deque<PendingProduct> pending;
   uint32_t groups = 0;
+  /// Products started.
+  uint64_t started = 0;
   /// Folds the sites and descriptors so far: alike in the warps of a warpgroup.
   uint64_t history = 0;
   uint32_t lastSite = 0;
