@@ -150,6 +150,9 @@ void Scheduler::yield(Warp &warp) {
 void Scheduler::poll(Warp &warp) {
   if (++warp.polls % pollsPerTurn)
     return;
+  // A block that has faulted writes no more.
+  if (state.failed)
+    abandon();
   polling.push_back(&warp);
   suspend(warp);
 }
