@@ -348,3 +348,8 @@ def run_script(text, timeout=120, **environment):
     path = os.pathsep.join([os.path.dirname(os.path.abspath(__file__)), os.environ.get("PYTHONPATH", "")])
     return subprocess.run([sys.executable, "-c", textwrap.dedent(text)], capture_output=True, text=True, timeout=timeout,
                           env={**os.environ, "PYTHONPATH": path, **{k: str(v) for k, v in environment.items()}})
+
+
+def printed_of_cases(done):
+    """{name: what was printed} of a process that prints a line "== NAME" on standard error before each of its cases."""
+    return dict((part + "\n").split("\n", 1) for part in ("\n" + done.stderr).split("\n== ")[1:])

@@ -70,7 +70,7 @@ def run(ptx, how, inputs, outputs, faults, directory, architecture="sm_80"):
     (folder / "cases.pickle").write_bytes(pickle.dumps((cases, how, inputs, outputs)))
     done = cuda_driver.run_script(SCRIPT.format(folder=str(folder), architecture=architecture), timeout=300, TSP_EMULATION_CHECK=1)
     assert done.returncode == 0, done.stderr
-    printed = dict((part + "\n").split("\n", 1) for part in ("\n" + done.stderr).split("\n== ")[1:])
+    printed = cuda_driver.printed_of_cases(done)
     found = pickle.loads((folder / "found.pickle").read_bytes())
     assert found["none"] is not None, printed["none"]
     return found["none"], {name: printed[name] if found[name] is None else None for name in faults}

@@ -6,7 +6,7 @@ import re
 import pytest
 
 import cuda_driver
-from cuda_driver import run_script
+from cuda_driver import printed_of_cases, run_script
 from test_emulated_driver import SCALE
 from test_emulated_order import SITUATIONS
 
@@ -189,24 +189,23 @@ def collective(ordered):
     return ranks.synchronize()
 
 
-def received(ordered):
-    # A kernel uses what is received.
+def behind_a_collective(ordered, rank, choose):
     ranks = Ranks()
     sent, received = ranks.upload(4), ranks.upload(8)
     ranks.all_gather(sent, received)
-    order(ordered, ranks.streams[1], ranks.others[1])
-    ranks.scale(1, received[1], ranks.others[1])
+    order(ordered, ranks.streams[rank], ranks.others[rank])
+    ranks.scale(rank, choose(sent, received)[rank], ranks.others[rank])
     return ranks.synchronize()
+
+
+def received(ordered):
+    # A kernel uses what is received.
+    return behind_a_collective(ordered, 1, lambda sent, received: received)
 
 
 def sent(ordered):
     # A kernel overwrites what is sent.
-    ranks = Ranks()
-    sent, received = ranks.upload(4), ranks.upload(8)
-    ranks.all_gather(sent, received)
-    order(ordered, ranks.streams[0], ranks.others[0])
-    ranks.scale(0, sent[0], ranks.others[0])
-    return ranks.synchronize()
+    return behind_a_collective(ordered, 0, lambda sent, received: sent)
 
 
 def through_peers(ordered):
@@ -285,7 +284,7 @@ def outcomes(request):
     done = run_script(f"MORE = {MORE!r}\nNAMES = {list(SITUATION)!r}\n" + RUN, TSP_EMULATION_CHECK=1,
                       TSP_EMULATION_SEED=request.param, TSP_EMULATION_TIMEOUT=20)
     assert done.returncode == 0, done.stderr
-    printed = dict((part + "\n").split("\n", 1) for part in ("\n" + done.stderr).split("\n== ")[1:])
+    printed = printed_of_cases(done)
     return {(name, ordered == "True"): (error, printed[f"{name} {ordered}"]) for name, ordered, error in map(str.split, done.stdout.splitlines())}
 
 

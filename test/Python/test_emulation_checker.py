@@ -108,7 +108,7 @@ def run(cases, tmp_path, check=1):
     done = cuda_driver.run_script(SCRIPT.format(path=path), TSP_EMULATION_CHECK=check, TSP_EMULATED_CAPABILITY="9.0")
     assert done.returncode == 0, done.stderr
     results = dict(json.loads(line) for line in done.stdout.splitlines())
-    printed = dict((part + "\n").split("\n", 1) for part in ("\n" + done.stderr).split("\n== ")[1:])
+    printed = cuda_driver.printed_of_cases(done)
     return {name: (results[name], printed[name]) for name in results}
 
 

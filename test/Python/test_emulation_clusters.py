@@ -105,13 +105,16 @@ def test_clusters(evaluate, check):
         assert all(map(all, results)), (results, printed)
 
 
-@pytest.mark.parametrize("fault, expected", [
-    (1, "which nobody has written|race at shared address .* of the cluster's block"),
-    (2, "race at shared address .*read by thread .* of the cluster's block|race at shared address .*: written by"),
-    (3, "race at shared address .*: written by thread"),
+@pytest.mark.parametrize("kernel, fault, expected", [
+    ("all_to_all", 1, "which nobody has written|race at shared address .* of the cluster's block"),
+    ("all_to_all", 2, "race at shared address .*read by thread .* of the cluster's block|race at shared address .*: written by"),
+    ("all_to_all", 3, "race at shared address .*: written by thread"),
+    # Copies.
+    ("send", 1, "race at shared address .*written by thread|was written by an ordinary store"),
+    ("send", 2, "which nobody has written|the destination of a bulk copy that was not waited for"),
 ])
-def test_races_between_blocks(evaluate, fault, expected):
-    result, printed = evaluate(f"error(lambda: all_to_all(2, {fault}))", TSP_EMULATION_CHECK=1)
+def test_races_between_blocks(evaluate, kernel, fault, expected):
+    result, printed = evaluate(f"error(lambda: {kernel}(2, {fault}))", TSP_EMULATION_CHECK=1)
     assert result == "CUDA_ERROR_LAUNCH_FAILED"
     assert re.search(expected, printed), printed
 
@@ -119,16 +122,6 @@ def test_races_between_blocks(evaluate, fault, expected):
 def test_relaxed_arrival_behind_a_fence(evaluate):
     result, printed = evaluate("all_to_all(3, 4)", TSP_EMULATION_CHECK=1)
     assert result is True, printed
-
-
-@pytest.mark.parametrize("fault, expected", [
-    (1, "race at shared address .*written by thread|was written by an ordinary store"),
-    (2, "which nobody has written|the destination of a bulk copy that was not waited for"),
-])
-def test_copies_between_blocks_are_checked(evaluate, fault, expected):
-    result, printed = evaluate(f"error(lambda: send(2, {fault}))", TSP_EMULATION_CHECK=1)
-    assert result == "CUDA_ERROR_LAUNCH_FAILED"
-    assert re.search(expected, printed), printed
 
 
 def test_spaces_of_addresses(evaluate):

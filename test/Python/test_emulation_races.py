@@ -57,7 +57,7 @@ def outcomes(tmp_path_factory):
         done = cuda_driver.run_script(SCRIPT.format(path=str(path), cases=json.dumps(KERNELS)), TSP_EMULATION_CHECK=1,
                                       TSP_EMULATION_SEED=seed, TSP_EMULATED_CAPABILITY="9.0")
         assert done.returncode == 0, done.stderr
-        printed = dict((part + "\n").split("\n", 1) for part in ("\n" + done.stderr).split("\n== ")[1:])
+        printed = cuda_driver.printed_of_cases(done)
         for line in done.stdout.splitlines():
             kernel, fault, name = line.split()
             result.setdefault((kernel, int(fault)), []).append((name, printed[f"{kernel} {fault}"]))
